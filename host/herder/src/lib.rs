@@ -1,0 +1,1 @@
+//! The herder as a pure state machine: events in, effects out.

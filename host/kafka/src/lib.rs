@@ -1,0 +1,1 @@
+//! Kafka clients on librdkafka behind the ports of the pipeline.

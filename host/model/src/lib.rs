@@ -1,0 +1,1 @@
+//! Vocabulary of a Kafka Connect worker: names, states, configurations, values, records.

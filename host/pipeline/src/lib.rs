@@ -1,0 +1,1 @@
+//! Source and sink loops, converters, error tolerance and offsets over small ports.

@@ -1,0 +1,1 @@
+//! Connectors and tasks as isolated WebAssembly component instances.

@@ -1,0 +1,1 @@
+//! Runs connectors and tasks; decides nothing.

@@ -1,0 +1,1 @@
+//! Derives of bulkhead-sdk.

@@ -1,0 +1,1 @@
+//! Write Kafka Connect connectors in Rust that run as WebAssembly components.

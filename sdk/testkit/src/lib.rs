@@ -1,0 +1,1 @@
+//! Runs a compiled connector in the real sandbox without Kafka and without a worker.

@@ -1,0 +1,1 @@
+//! Working in-memory implementations of the ports, shared by all tests.

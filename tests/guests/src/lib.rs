@@ -1,0 +1,1 @@
+//! Hostile and well-behaved guests for the sandbox tests.
