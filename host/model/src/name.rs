@@ -41,7 +41,10 @@ impl ConnectorName {
     }
 
     pub fn task(&self, number: u32) -> TaskId {
-        TaskId { connector: self.clone(), number }
+        TaskId {
+            connector: self.clone(),
+            number,
+        }
     }
 }
 

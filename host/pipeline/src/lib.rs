@@ -1,1 +1,10 @@
-//! Source and sink loops, converters, error tolerance and offsets over small ports.
+//! Moves records: from a source task through converters to a producer, from a consumer through
+//! converters to a sink task; decides on errors and keeps offsets.
+//!
+//! Start at [`ports`], which says what this crate needs of the outside world, and [`batch`], the unit
+//! in which everything moves. **Invariant:** no wasmtime and no librdkafka here; the loops are generic
+//! over the ports and run the same on in-memory doubles.
+
+pub mod batch;
+pub mod convert;
+pub mod ports;

@@ -71,7 +71,10 @@ pub enum Width {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Validator {
     /// Inclusive bounds, as text so that any numeric type fits.
-    Range { min: Option<String>, max: Option<String> },
+    Range {
+        min: Option<String>,
+        max: Option<String>,
+    },
     OneOf(Vec<String>),
     OneOfIgnoringCase(Vec<String>),
     NonEmpty,
@@ -102,7 +105,13 @@ impl ConfigDef {
 
 impl ConfigKey {
     /// A key without group, width and checks; the rest is set by the `with…` methods or in place.
-    pub fn new(name: &str, kind: ConfigType, default: DefaultValue, importance: Importance, documentation: &str) -> Self {
+    pub fn new(
+        name: &str,
+        kind: ConfigType,
+        default: DefaultValue,
+        importance: Importance,
+        documentation: &str,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             kind,

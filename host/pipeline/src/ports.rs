@@ -1,0 +1,24 @@
+//! What a pipeline needs of the outside world: the plugin's instance on one side, Kafka on the other.
+//!
+//! The traits of plugin instances take `&self`: an instance is an actor with a mailbox, so that `stop`
+//! can reach it while `poll` waits. Implemented by `bulkhead-sandbox` and by the scripted doubles.
+
+mod access;
+mod kafka;
+mod offsets;
+mod plugin;
+
+use std::pin::Pin;
+
+pub use access::{ClientError, Clients, Plugins};
+pub use kafka::{
+    ConsumeError, Consumed, Consumer, ConsumerEvent, Delivery, FetchLimits, Outgoing, ProduceError, Producer,
+    Revocation, Sent, Written,
+};
+pub use offsets::{OffsetStore, OffsetStoreError, OffsetWrite};
+pub use plugin::{
+    Connector, Crash, ErrorInfo, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
+};
+
+/// The future of a port that has to be a trait object.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;

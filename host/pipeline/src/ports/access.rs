@@ -1,0 +1,80 @@
+//! Where instances and clients come from: the worker is generic over these two.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use bulkhead_model::config::ConfigValue;
+use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::plugin::PluginCatalog;
+use bulkhead_model::{ConnectorName, RawConfig, TaskId};
+
+use super::{Connector, ConsumeError, Consumer, Delivery, PluginError, Producer, SinkTask, SourceTask};
+
+/// Installed connector plugins. Every call of the three makers yields a fresh instance in a sandbox of
+/// its own, with the limits and grants that the connector's configuration asks for and the worker
+/// allows.
+pub trait Plugins: Send + Sync + 'static {
+    type Connector: Connector;
+    type Source: SourceTask;
+    type Sink: SinkTask;
+
+    /// The connectors installed now.
+    fn catalog(&self) -> Arc<PluginCatalog>;
+    /// Verdicts on the `sandbox.*` keys of a configuration; empty if all is allowed.
+    fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue>;
+    fn connector(
+        &self,
+        name: &ConnectorName,
+        config: &RawConfig,
+    ) -> impl Future<Output = Result<Self::Connector, PluginError>> + Send;
+    fn source_task(
+        &self,
+        task: &TaskId,
+        connector: &RawConfig,
+    ) -> impl Future<Output = Result<Self::Source, PluginError>> + Send;
+    fn sink_task(
+        &self,
+        task: &TaskId,
+        connector: &RawConfig,
+    ) -> impl Future<Output = Result<Self::Sink, PluginError>> + Send;
+}
+
+/// Kafka clients for tasks, made from the worker's properties and the connector's overrides.
+pub trait Clients: Send + Sync + 'static {
+    type Producer: Producer;
+    type Consumer: Consumer;
+
+    /// A session on a producer that tasks with equal properties share.
+    fn producer(
+        &self,
+        task: &TaskId,
+        connector: &RawConfig,
+        delivery: Arc<dyn Delivery>,
+    ) -> Result<Self::Producer, ClientError>;
+    /// A member of the group `connect-NAME`, subscribed to `topics` or `topics.regex`.
+    fn consumer(&self, task: &TaskId, connector: &RawConfig) -> Result<Self::Consumer, ClientError>;
+    /// Committed offsets of a sink's group, by partition.
+    fn group_offsets(
+        &self,
+        connector: &ConnectorName,
+        config: &RawConfig,
+    ) -> impl Future<Output = Result<Vec<TopicOffset>, ConsumeError>> + Send;
+    /// Sets (or with none, removes) offsets of a sink's group that has no members.
+    fn alter_group_offsets(
+        &self,
+        connector: &ConnectorName,
+        config: &RawConfig,
+        offsets: Vec<(TopicPartition, Option<i64>)>,
+    ) -> impl Future<Output = Result<(), ConsumeError>> + Send;
+    /// Deletes a sink's group; fine if there is none.
+    fn delete_group(
+        &self,
+        connector: &ConnectorName,
+        config: &RawConfig,
+    ) -> impl Future<Output = Result<(), ConsumeError>> + Send;
+}
+
+/// A client could not be made: a property is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ClientError(pub String);
