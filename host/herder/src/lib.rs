@@ -31,6 +31,8 @@ pub struct Settings {
     pub key_converter: String,
     pub value_converter: String,
     pub header_converter: String,
+    /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
+    pub topic_tracking: bool,
 }
 
 /// See the crate's documentation.
@@ -52,6 +54,11 @@ impl Herder {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<Millis> {
         None
+    }
+
+    /// What the herder is busy with, for answers like "timed out while …".
+    pub fn stage(&self) -> String {
+        String::new()
     }
 
     /// What the REST resources that need no turn of the herder answer from.

@@ -38,9 +38,11 @@ pub enum Command {
         config: RawConfig,
         target: TargetState,
     },
-    /// Stop within the grace time, or drop the sandbox. Answered by [`Event::Stopped`], always.
+    /// Stop within the grace time, or drop the sandbox. Answered by [`Event::Stopped`], always: also
+    /// for a run that is still starting, that failed meanwhile, or whose target was STOPPED.
     Stop { run: Run, instance: Instance },
     /// Pause or resume a running instance; STOPPED is for connectors only and frees the instance.
+    /// What was STOPPED gets no other target: the herder ends that run and starts another.
     SetTarget {
         run: Run,
         instance: Instance,
@@ -124,6 +126,8 @@ pub struct Validation {
     pub kind: PluginKind,
     pub version: Option<String>,
     pub config_def: ConfigDef,
+    /// What the plugin itself has to say; keys it has no opinion on are absent. The worker's checks by
+    /// `config_def` are not in here: the herder does those.
     pub values: Vec<ConfigValue>,
     /// Whether the worker's grants allow what the configuration asks (`sandbox.*` keys), by key.
     pub refused_grants: Vec<ConfigValue>,

@@ -85,6 +85,8 @@ pub enum Validator {
     Unique,
     /// A regular expression that the whole value must match.
     Pattern(String),
+    /// The value itself must be a regular expression.
+    Regex,
 }
 
 /// What a plugin has to say about one key after its own checks.
