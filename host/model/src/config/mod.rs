@@ -1,8 +1,13 @@
-//! Configurations: the raw map a user submits, the definition a plugin gives of its keys, and what
-//! validation answers.
+//! Configurations: the raw map a user submits, the definition a plugin gives of its keys, the typed
+//! values they make together, and what validation answers.
 
+mod check;
 mod def;
+mod parse;
 mod raw;
+mod validate;
 
 pub use def::{ConfigDef, ConfigKey, ConfigType, ConfigValue, DefaultValue, Importance, Validator, Width};
+pub use parse::{Invalid, Password, Typed};
 pub use raw::{ConfigPatch, RawConfig};
+pub use validate::{Given, TypedConfig};
