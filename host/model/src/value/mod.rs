@@ -1,8 +1,17 @@
 //! Connect's data model: schemas and values, as `org.apache.kafka.connect.data` has them.
 
+mod decimal;
+mod error;
+mod number;
+mod rich;
 mod schema;
+mod validate;
 #[expect(clippy::module_inception, reason = "the value of the module that is about values")]
 mod value;
 
+pub use decimal::{Decimal, Number};
+pub use error::DataError;
+pub use number::{write_f32, write_f64};
+pub use rich::Logical;
 pub use schema::{Field, Schema, SchemaType, logical};
-pub use value::{Decimal, Struct, Value};
+pub use value::{Struct, Value};

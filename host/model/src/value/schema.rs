@@ -101,4 +101,40 @@ impl Schema {
             | SchemaType::Map(_, _) => &[],
         }
     }
+
+    pub fn field_index(&self, name: &str) -> Option<usize> {
+        self.fields().iter().position(|field| &*field.name == name)
+    }
+
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields().iter().find(|field| &*field.name == name)
+    }
+
+    /// `value`, or this schema's default in place of a null.
+    pub fn or_default<'a>(&'a self, value: &'a Value) -> &'a Value {
+        match (value, &self.default) {
+            (Value::Null, Some(default)) => default,
+            _ => value,
+        }
+    }
+}
+
+impl SchemaType {
+    /// Connect's name of the type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Int8 => "INT8",
+            Self::Int16 => "INT16",
+            Self::Int32 => "INT32",
+            Self::Int64 => "INT64",
+            Self::Float32 => "FLOAT32",
+            Self::Float64 => "FLOAT64",
+            Self::Boolean => "BOOLEAN",
+            Self::String => "STRING",
+            Self::Bytes => "BYTES",
+            Self::Array(_) => "ARRAY",
+            Self::Map(_, _) => "MAP",
+            Self::Struct(_) => "STRUCT",
+        }
+    }
 }
