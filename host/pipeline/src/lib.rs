@@ -6,5 +6,9 @@
 //! over the ports and run the same on in-memory doubles.
 
 pub mod batch;
+pub mod control;
 pub mod convert;
 pub mod ports;
+pub mod sink;
+pub mod source;
+pub mod tolerance;

@@ -1,0 +1,99 @@
+//! How the worker steers a loop, and what the loop tells it.
+
+use std::fmt;
+
+use tokio::sync::watch;
+
+use crate::ports::{Crash, PluginError};
+use crate::tolerance::Stage;
+
+/// What is wanted of a running task; carried by a `watch` channel, so that only the newest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Running,
+    Paused,
+    Stop,
+}
+
+/// What a loop tells the worker while it runs. Called from the loop; must not wait.
+pub trait Observer: Send + Sync + 'static {
+    /// The task is up: `start` has returned, or it is paused before its first call.
+    fn started(&self);
+    fn paused(&self);
+    fn resumed(&self);
+    /// The task uses a topic for the first time in this run (KIP-558).
+    fn topic_used(&self, topic: &str);
+}
+
+/// Why a task ended by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskFailure {
+    /// The plugin said so, or the sandbox ended it.
+    #[error("{call}: {error}")]
+    Plugin { call: Call, error: PluginError },
+    /// A record could not be processed, and `errors.tolerance` is `none`.
+    #[error("{record} failed at stage {stage}: {message} (with errors.tolerance=all it would be skipped)")]
+    Record {
+        record: String,
+        stage: Stage,
+        message: String,
+    },
+    /// The client of Kafka, or the store of offsets.
+    #[error("{0}")]
+    Client(String),
+}
+
+/// The calls into a task, as failures name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Start,
+    Poll,
+    Committed,
+    Open,
+    Put,
+    PreCommit,
+    Close,
+    Stop,
+}
+
+impl TaskFailure {
+    /// What the status shows: the sandbox's own account of a crash, which names the call, or the
+    /// message.
+    pub fn trace(&self) -> String {
+        match self {
+            Self::Plugin {
+                error: PluginError::Crashed(Crash { trace, .. }),
+                ..
+            } => trace.clone(),
+            Self::Plugin { .. } | Self::Record { .. } | Self::Client(_) => self.to_string(),
+        }
+    }
+}
+
+/// Waits until a paused task is wanted to run or to stop; a closed channel means stop.
+pub(crate) async fn wait_while_paused(wanted: &mut watch::Receiver<Wanted>) -> Wanted {
+    match wanted.wait_for(|wanted| *wanted != Wanted::Paused).await {
+        Ok(wanted) => *wanted,
+        Err(_) => Wanted::Stop,
+    }
+}
+
+/// For `map_err` on calls into the plugin.
+pub(crate) fn failed_in(call: Call) -> impl FnOnce(PluginError) -> TaskFailure {
+    move |error| TaskFailure::Plugin { call, error }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Start => "start",
+            Self::Poll => "poll",
+            Self::Committed => "committed",
+            Self::Open => "open",
+            Self::Put => "put",
+            Self::PreCommit => "pre-commit",
+            Self::Close => "close",
+            Self::Stop => "stop",
+        })
+    }
+}

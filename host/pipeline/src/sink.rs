@@ -1,0 +1,37 @@
+//! The sink loop: consumes, converts, puts, and commits what the task has made durable. At least once.
+//!
+//! Start at [`SinkLoop::run`]. A batch whose `put` failed with a retriable error is kept and put again,
+//! with all partitions paused meanwhile; membership goes on, since the consumer is asked all the time.
+//!
+//! **Invariant:** an offset is committed only if `pre_commit` returned it and it isn't past what was
+//! put; partitions are let go only after their last commit and `close`.
+
+mod decode;
+mod positions;
+mod run;
+
+use std::time::Duration;
+
+pub use decode::{Converted, Decoder, Refused};
+pub use run::SinkLoop;
+
+/// Bounds and intervals of a sink task.
+#[derive(Clone, Copy, Debug)]
+pub struct SinkSettings {
+    /// `offset.flush.interval.ms`
+    pub flush_interval: Duration,
+    /// `max.poll.records` of the consumer.
+    pub max_records: usize,
+    /// No batch is larger than this, unless its first record is.
+    pub max_bytes: usize,
+}
+
+impl Default for SinkSettings {
+    fn default() -> Self {
+        Self {
+            flush_interval: Duration::from_secs(60),
+            max_records: 500,
+            max_bytes: 8 << 20,
+        }
+    }
+}

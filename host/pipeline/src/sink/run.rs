@@ -1,0 +1,399 @@
+//! The loop itself.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::{RawConfig, TaskId};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use super::SinkSettings;
+use super::decode::{Converted, Decoder, Refused};
+use super::positions::{Positions, ends};
+use crate::batch::SinkBatch;
+use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
+use crate::ports::{
+    ConsumeError, Consumed, Consumer, ConsumerEvent, FetchLimits, PluginError, Rejection, Revocation, SinkTask,
+};
+use crate::tolerance::{Stage, Tolerance, Verdict};
+
+/// The longest wait for the consumer before the loop looks at everything else again.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// The pause after the consumer reported something that may pass.
+const RETRY_CONSUME: Duration = Duration::from_secs(1);
+
+/// A sink task with all it needs. The worker makes one for each run.
+pub struct SinkLoop<T, C, O> {
+    pub id: TaskId,
+    pub task: Arc<T>,
+    pub consumer: C,
+    pub decoder: Decoder,
+    pub observer: O,
+    pub tolerance: Tolerance,
+    pub settings: SinkSettings,
+    pub wanted: watch::Receiver<Wanted>,
+}
+
+/// What changes while the loop runs.
+#[derive(Default)]
+struct Progress {
+    positions: Positions,
+    /// Put failed with a retriable error: the batch comes again.
+    redelivery: Option<Redelivery>,
+    /// Partitions that the task itself has paused.
+    paused_by_task: HashSet<TopicPartition>,
+    /// Whether the operator has paused the connector.
+    paused: bool,
+    topics: HashSet<Arc<str>>,
+    next_commit: Option<Instant>,
+}
+
+struct Redelivery {
+    batch: SinkBatch,
+    ends: Vec<TopicOffset>,
+    attempt: u32,
+    at: Instant,
+}
+
+impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
+    /// Runs the task until it is told to stop or fails.
+    pub async fn run(mut self, config: &RawConfig) -> Result<(), TaskFailure> {
+        if *self.wanted.borrow() == Wanted::Paused {
+            self.observer.started();
+            if wait_while_paused(&mut self.wanted).await == Wanted::Stop {
+                return Ok(());
+            }
+        }
+        self.task.start(config).await.map_err(failed_in(Call::Start))?;
+        self.observer.started();
+        let mut progress = Progress::default();
+        let outcome = self.put_until_stopped(&mut progress).await;
+        let finished = match &outcome {
+            Ok(()) => self.finish(&mut progress).await,
+            Err(_) => Ok(()),
+        };
+        let stopped = self.task.stop().await.map_err(failed_in(Call::Stop));
+        self.consumer.close().await;
+        outcome.and(finished).and(stopped)
+    }
+
+    async fn put_until_stopped(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        progress.next_commit = Some(Instant::now() + self.settings.flush_interval);
+        loop {
+            let wanted = *self.wanted.borrow_and_update();
+            match wanted {
+                Wanted::Stop => return Ok(()),
+                Wanted::Paused => self.pause(progress).await?,
+                Wanted::Running => self.resume(progress)?,
+            }
+            if progress.next_commit.is_none_or(|at| at <= Instant::now()) {
+                self.commit(progress, &progress.positions.partitions()).await?;
+                progress.next_commit = Some(Instant::now() + self.settings.flush_interval);
+            }
+            if progress
+                .redelivery
+                .as_ref()
+                .is_some_and(|redelivery| redelivery.at <= Instant::now())
+            {
+                self.put_again(progress).await?;
+                continue;
+            }
+            let limits = self.limits(progress);
+            let event = tokio::select! {
+                event = self.consumer.next(limits) => event,
+                changed = self.wanted.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return Ok(()),
+                },
+            };
+            match event {
+                Ok(event) => self.handle(progress, event).await?,
+                Err(ConsumeError::Retriable(error)) => {
+                    tracing::warn!(error, "Consuming failed and is tried again.");
+                    let _ = timeout(RETRY_CONSUME, self.wanted.changed()).await;
+                }
+                Err(error @ ConsumeError::Fatal(_)) => return Err(client(error)),
+            }
+        }
+    }
+
+    /// Waits no longer than until the next thing is due.
+    fn limits(&self, progress: &Progress) -> FetchLimits {
+        let due = progress
+            .next_commit
+            .into_iter()
+            .chain(progress.redelivery.as_ref().map(|redelivery| redelivery.at));
+        let now = Instant::now();
+        let max_wait = due
+            .map(|at| at.saturating_duration_since(now))
+            .fold(LONGEST_WAIT, Duration::min);
+        FetchLimits {
+            max_records: self.settings.max_records,
+            max_bytes: self.settings.max_bytes,
+            max_wait,
+        }
+    }
+
+    async fn handle(&mut self, progress: &mut Progress, event: ConsumerEvent) -> Result<(), TaskFailure> {
+        match event {
+            ConsumerEvent::Idle => Ok(()),
+            ConsumerEvent::Assigned(partitions) => self.assigned(progress, partitions).await,
+            ConsumerEvent::Revoked(revocation) => self.revoked(progress, revocation).await,
+            ConsumerEvent::Records(consumed) => {
+                let ends = ends(&consumed);
+                self.note_topics(progress, &consumed);
+                let batch = self.convert(consumed)?;
+                self.put(progress, batch, ends, 1).await
+            }
+        }
+    }
+
+    async fn assigned(&mut self, progress: &mut Progress, partitions: Vec<TopicPartition>) -> Result<(), TaskFailure> {
+        progress.positions.assign(&partitions);
+        if progress.paused || progress.redelivery.is_some() {
+            self.consumer.pause(&partitions).map_err(client)?;
+        }
+        self.task.open(&partitions).await.map_err(failed_in(Call::Open))?;
+        self.obey(progress).await
+    }
+
+    async fn revoked(&mut self, progress: &mut Progress, revocation: Revocation) -> Result<(), TaskFailure> {
+        let partitions = &revocation.partitions;
+        if !revocation.lost {
+            self.commit(progress, partitions).await?;
+        }
+        self.task.close(partitions).await.map_err(failed_in(Call::Close))?;
+        progress.positions.revoke(partitions);
+        progress
+            .paused_by_task
+            .retain(|partition| !partitions.contains(partition));
+        // Nothing of a batch that is to come again was put; whoever owns the partitions now gets it.
+        // What belongs to partitions that stay is read again.
+        if let Some(redelivery) = progress.redelivery.take_if(|held| held.touches(partitions)) {
+            let again = redelivery.starts(&progress.positions);
+            self.consumer.seek(&again).await.map_err(client)?;
+            self.resume_partitions(progress)?;
+        }
+        Ok(())
+    }
+
+    /// Converts a fetch; records that can't be are skipped or fail the task.
+    fn convert(&self, consumed: Consumed) -> Result<SinkBatch, TaskFailure> {
+        let Converted { batch, refused } = self.decoder.decode(consumed);
+        for Refused {
+            topic,
+            partition,
+            offset,
+            stage,
+            error,
+        } in refused
+        {
+            self.skip_or_fail(
+                format!("record {topic}-{partition}@{offset}"),
+                stage,
+                &error.to_string(),
+            )?;
+        }
+        Ok(batch)
+    }
+
+    async fn put(
+        &mut self,
+        progress: &mut Progress,
+        batch: SinkBatch,
+        ends: Vec<TopicOffset>,
+        attempt: u32,
+    ) -> Result<(), TaskFailure> {
+        match self.task.put(&batch).await {
+            Ok(rejections) => {
+                self.judge(&batch, rejections)?;
+                progress.positions.put(ends);
+                self.resume_partitions(progress)?;
+                self.obey(progress).await
+            }
+            Err(PluginError::Retriable(error)) => {
+                let asked = self.task.take_control().retry_after_ms;
+                let delay = asked.map_or(self.tolerance.delay(attempt), |ms| Duration::from_millis(u64::from(ms)));
+                tracing::warn!(%error, attempt, ?delay, "Put failed and is tried again.");
+                let redelivery = Redelivery {
+                    batch,
+                    ends,
+                    attempt: attempt + 1,
+                    at: Instant::now() + delay,
+                };
+                progress.redelivery = Some(redelivery);
+                self.consumer.pause(&progress.positions.partitions()).map_err(client)
+            }
+            Err(error) => Err(TaskFailure::Plugin { call: Call::Put, error }),
+        }
+    }
+
+    async fn put_again(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        match progress.redelivery.take() {
+            Some(Redelivery {
+                batch, ends, attempt, ..
+            }) => self.put(progress, batch, ends, attempt).await,
+            None => Ok(()),
+        }
+    }
+
+    /// What the task refused of a batch is `errors.tolerance`'s business.
+    fn judge(&self, batch: &SinkBatch, rejections: Vec<Rejection>) -> Result<(), TaskFailure> {
+        for Rejection { index, message } in rejections {
+            let Some(place) = describe(batch, index as usize) else {
+                let message = format!("it refused record {index} of a batch of {}", batch.records.count);
+                return Err(TaskFailure::Client(message));
+            };
+            self.skip_or_fail(place, Stage::TaskPut, &message)?;
+        }
+        Ok(())
+    }
+
+    fn skip_or_fail(&self, record: String, stage: Stage, message: &str) -> Result<(), TaskFailure> {
+        if self.tolerance.log {
+            tracing::error!(%stage, record, message, "A record could not be processed.");
+        }
+        match self.tolerance.decide() {
+            Verdict::Skip => Ok(()),
+            Verdict::Fail => Err(TaskFailure::Record {
+                record,
+                stage,
+                message: message.to_owned(),
+            }),
+        }
+    }
+
+    /// Carries out what the task asked for during its last call.
+    async fn obey(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        let control = self.task.take_control();
+        for (_, Rejection { index, message }) in control.reported {
+            self.skip_or_fail(format!("record {index} of an earlier batch"), Stage::TaskPut, &message)?;
+        }
+        if !control.seek.is_empty() {
+            self.consumer.seek(&control.seek).await.map_err(client)?;
+            progress.positions.seek(&control.seek);
+        }
+        if !control.pause.is_empty() {
+            self.consumer.pause(&control.pause).map_err(client)?;
+            progress.paused_by_task.extend(control.pause);
+        }
+        if !control.resume.is_empty() {
+            progress
+                .paused_by_task
+                .retain(|partition| !control.resume.contains(partition));
+            self.resume_partitions(progress)?;
+        }
+        if control.commit_soon {
+            progress.next_commit = None;
+        }
+        Ok(())
+    }
+
+    async fn pause(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        if !progress.paused {
+            progress.paused = true;
+            let partitions = progress.positions.partitions();
+            self.consumer.pause(&partitions).map_err(client)?;
+            self.commit(progress, &partitions).await?;
+            self.observer.paused();
+        }
+        Ok(())
+    }
+
+    fn resume(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        if progress.paused {
+            progress.paused = false;
+            self.resume_partitions(progress)?;
+            self.observer.resumed();
+        }
+        Ok(())
+    }
+
+    /// Resumes what neither the operator, nor the task, nor a redelivery holds.
+    fn resume_partitions(&mut self, progress: &Progress) -> Result<(), TaskFailure> {
+        if progress.paused || progress.redelivery.is_some() {
+            return Ok(());
+        }
+        let mut partitions = progress.positions.partitions();
+        partitions.retain(|partition| !progress.paused_by_task.contains(partition));
+        self.consumer.resume(&partitions).map_err(client)
+    }
+
+    /// Lets the task make records durable and commits what it says. A commit that fails is a warning:
+    /// the offsets come again.
+    async fn commit(&mut self, progress: &mut Progress, partitions: &[TopicPartition]) -> Result<(), TaskFailure> {
+        let offered = progress.positions.offered(partitions);
+        if offered.is_empty() {
+            return Ok(());
+        }
+        let returned = self
+            .task
+            .pre_commit(&offered)
+            .await
+            .map_err(failed_in(Call::PreCommit))?;
+        let accepted = progress.positions.accept(&offered, returned);
+        if accepted.is_empty() {
+            return Ok(());
+        }
+        match self.consumer.commit(accepted.clone()).await {
+            Ok(()) => progress.positions.committed(&accepted),
+            Err(error) => tracing::warn!(%error, "Offsets could not be committed and come again with the next commit."),
+        }
+        Ok(())
+    }
+
+    /// The last commit and `close`, when the task ends because it was told to.
+    async fn finish(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        let partitions = progress.positions.partitions();
+        self.commit(progress, &partitions).await?;
+        self.task.close(&partitions).await.map_err(failed_in(Call::Close))
+    }
+
+    fn note_topics(&self, progress: &mut Progress, consumed: &Consumed) {
+        for topic in &consumed.topics {
+            if !progress.topics.contains(topic) {
+                progress.topics.insert(topic.clone());
+                self.observer.topic_used(topic);
+            }
+        }
+    }
+}
+
+impl Redelivery {
+    fn touches(&self, partitions: &[TopicPartition]) -> bool {
+        self.ends.iter().any(|end| partitions.contains(&end.partition))
+    }
+
+    /// Where to read again, of the partitions that are still ours.
+    fn starts(&self, positions: &Positions) -> Vec<TopicOffset> {
+        let mut starts: Vec<TopicOffset> = Vec::new();
+        for record in self.batch.records.records() {
+            let Some(partition) = record.partition() else { continue };
+            let partition = TopicPartition {
+                topic: record.topic().clone(),
+                partition,
+            };
+            if positions.contains(&partition) && !starts.iter().any(|start| start.partition == partition) {
+                starts.push(TopicOffset {
+                    partition,
+                    offset: self.batch.offset[record.index],
+                });
+            }
+        }
+        starts
+    }
+}
+
+/// `record orders-3@42`: topic, partition and offset of a record of a batch.
+fn describe(batch: &SinkBatch, index: usize) -> Option<String> {
+    let record = batch.records.records().nth(index)?;
+    let partition = record.partition().unwrap_or_default();
+    Some(format!("record {}-{partition}@{}", record.topic(), batch.offset[index]))
+}
+
+fn client(error: ConsumeError) -> TaskFailure {
+    TaskFailure::Client(format!("the consumer failed: {error}"))
+}

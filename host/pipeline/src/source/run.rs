@@ -1,0 +1,414 @@
+//! The loop itself.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bulkhead_model::{RawConfig, TaskId};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::SourceSettings;
+use super::acks::{Acks, Arrived};
+use super::encode::Encoder;
+use super::submitted::Submitted;
+use crate::batch::{RecordRef, SourceBatch};
+use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
+use crate::ports::{Crash, OffsetStore, PluginError, ProduceError, Producer, Sent, SourceDelivery, SourceTask};
+use crate::tolerance::{Stage, Tolerance, Verdict};
+
+/// Entries behind a hanging record that are kept at most (20 bytes each); then polling waits for it.
+const MAX_SUBMITTED: usize = 1_000_000;
+
+/// How long to wait for room in the producer's queue, if no delivery comes before.
+const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
+
+/// A source task with all it needs. The worker makes one for each run.
+pub struct SourceLoop<T, P, O> {
+    pub id: TaskId,
+    pub task: Arc<T>,
+    pub producer: P,
+    /// The same that the producer's session was opened with.
+    pub acks: Arc<Acks>,
+    pub encoder: Encoder,
+    pub offsets: Arc<dyn OffsetStore>,
+    pub observer: O,
+    pub tolerance: Tolerance,
+    pub settings: SourceSettings,
+    pub wanted: watch::Receiver<Wanted>,
+}
+
+/// A poll under way. If the loop is dropped, the poll is as well, and with it the last hold on the task.
+type Poll = AbortOnDropHandle<Result<SourceBatch, PluginError>>;
+
+/// What changes while the loop runs.
+#[derive(Default)]
+struct Progress {
+    submitted: Submitted,
+    topics: HashSet<Arc<str>>,
+    /// The first record that failed while nothing is tolerated.
+    failure: Option<TaskFailure>,
+    /// Polls that returned records.
+    batches: u64,
+    /// For tasks that want to hear of deliveries: sequence of each batch's first record.
+    batch_starts: Vec<(u64, u64)>,
+    retriable_polls: u32,
+}
+
+impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
+    /// Runs the task until it is told to stop or fails. What was acknowledged is committed either way.
+    pub async fn run(mut self, config: &RawConfig) -> Result<(), TaskFailure> {
+        if *self.wanted.borrow() == Wanted::Paused {
+            self.observer.started();
+            if wait_while_paused(&mut self.wanted).await == Wanted::Stop {
+                return Ok(());
+            }
+        }
+        self.task.start(config).await.map_err(failed_in(Call::Start))?;
+        self.acks.want_written(self.task.wants_deliveries());
+        self.observer.started();
+        let mut progress = Progress::default();
+        let outcome = self.poll_until_stopped(&mut progress).await;
+        let stopped = self.finish(&mut progress, outcome).await;
+        self.commit_what_was_acknowledged(&mut progress).await;
+        stopped
+    }
+
+    async fn poll_until_stopped(&mut self, progress: &mut Progress) -> Result<Option<Poll>, TaskFailure> {
+        let mut next_commit = Instant::now() + self.settings.flush_interval;
+        let mut poll: Option<Poll> = None;
+        loop {
+            self.take_deliveries(progress).await?;
+            let wanted = *self.wanted.borrow_and_update();
+            match wanted {
+                Wanted::Stop => return Ok(poll),
+                Wanted::Paused if poll.is_none() => {
+                    self.pause(progress, &mut next_commit).await?;
+                    continue;
+                }
+                Wanted::Running | Wanted::Paused => {}
+            }
+            if Instant::now() >= next_commit {
+                self.commit(progress).await?;
+                next_commit = Instant::now() + self.settings.flush_interval;
+            }
+            if poll.is_none() && self.has_room(progress) {
+                poll = Some(self.spawn_poll());
+            }
+            let finished = async {
+                match poll.as_mut() {
+                    Some(poll) => poll.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let batch = tokio::select! {
+                batch = finished => batch,
+                () = self.acks.arrived() => continue,
+                () = sleep_until(next_commit) => continue,
+                changed = self.wanted.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return Ok(poll),
+                },
+            };
+            poll = None;
+            let Some(batch) = self
+                .polled(progress, batch.unwrap_or_else(|_| Err(lost_poll())))
+                .await?
+            else {
+                continue;
+            };
+            // The guest works on its next batch while this one is sent.
+            if self.has_room(progress) && *self.wanted.borrow() == Wanted::Running {
+                poll = Some(self.spawn_poll());
+            }
+            self.send_batch(progress, &batch).await?;
+        }
+    }
+
+    fn spawn_poll(&self) -> Poll {
+        let (task, limits) = (self.task.clone(), self.settings.poll);
+        AbortOnDropHandle::new(tokio::spawn(async move { task.poll(limits).await }))
+    }
+
+    fn has_room(&self, progress: &Progress) -> bool {
+        progress.submitted.unsettled() < self.settings.max_outstanding_records
+            && progress.submitted.unsettled_bytes() < self.settings.max_outstanding_bytes
+            && progress.submitted.len() < MAX_SUBMITTED
+    }
+
+    /// Judges what a poll returned; a retriable error counts as "nothing now".
+    async fn polled(
+        &mut self,
+        progress: &mut Progress,
+        polled: Result<SourceBatch, PluginError>,
+    ) -> Result<Option<SourceBatch>, TaskFailure> {
+        match polled {
+            Ok(batch) => {
+                progress.retriable_polls = 0;
+                Ok(Some(batch).filter(|batch| !batch.records.is_empty()))
+            }
+            Err(PluginError::Retriable(error)) => {
+                progress.retriable_polls += 1;
+                let delay = self.tolerance.delay(progress.retriable_polls);
+                tracing::warn!(%error, attempt = progress.retriable_polls, "Poll failed and is tried again.");
+                // A wake-up is enough to look again: a stop must not wait for the delay.
+                let _ = timeout(delay, self.wanted.changed()).await;
+                Ok(None)
+            }
+            Err(error) => Err(TaskFailure::Plugin {
+                call: Call::Poll,
+                error,
+            }),
+        }
+    }
+
+    async fn send_batch(&mut self, progress: &mut Progress, batch: &SourceBatch) -> Result<(), TaskFailure> {
+        let mut offsets = progress.submitted.begin_batch(batch);
+        if self.task.wants_deliveries() {
+            progress
+                .batch_starts
+                .push((progress.submitted.next_sequence(), progress.batches));
+        }
+        progress.batches += 1;
+        for record in batch.records.records() {
+            self.note_topic(progress, record.topic());
+            let bytes = record.key.bytes.len() + record.value.bytes.len();
+            let sequence = progress.submitted.submit(batch, &mut offsets, record.index, bytes);
+            while self.send(progress, &record, sequence)? == Sent::Full {
+                let _ = timeout(QUEUE_FULL_WAIT, self.acks.arrived()).await;
+                self.take_deliveries(progress).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts a record and queues it, or settles it if it is to be skipped.
+    fn send(&mut self, progress: &mut Progress, record: &RecordRef<'_>, sequence: u64) -> Result<Sent, TaskFailure> {
+        let producer = &self.producer;
+        match self
+            .encoder
+            .encode(record, |outgoing| producer.send(outgoing, sequence))
+        {
+            Ok(Ok(sent)) => Ok(sent),
+            Ok(Err(error)) => {
+                self.skip_or_fail(
+                    progress,
+                    sequence,
+                    Some(record.topic()),
+                    Stage::KafkaProduce,
+                    &error.to_string(),
+                )?;
+                Ok(Sent::Queued)
+            }
+            Err((stage, error)) => {
+                self.skip_or_fail(progress, sequence, Some(record.topic()), stage, &error.to_string())?;
+                Ok(Sent::Queued)
+            }
+        }
+    }
+
+    fn skip_or_fail(
+        &self,
+        progress: &mut Progress,
+        sequence: u64,
+        topic: Option<&str>,
+        stage: Stage,
+        message: &str,
+    ) -> Result<(), TaskFailure> {
+        if self.tolerance.log {
+            tracing::error!(%stage, topic, message, "A record could not be processed.");
+        }
+        match self.tolerance.decide() {
+            Verdict::Skip => {
+                progress.submitted.settle(sequence);
+                Ok(())
+            }
+            Verdict::Fail => {
+                let record = match topic {
+                    Some(topic) => format!("record {sequence} of this run, for topic `{topic}`,"),
+                    None => format!("record {sequence} of this run"),
+                };
+                Err(TaskFailure::Record {
+                    record,
+                    stage,
+                    message: message.to_owned(),
+                })
+            }
+        }
+    }
+
+    /// Settles what the producer has reported, and tells the task if it wants to know.
+    async fn take_deliveries(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        let arrived = self.acks.take();
+        self.settle(progress, &arrived);
+        if let Some(failure) = progress.failure.take() {
+            return Err(failure);
+        }
+        if arrived.written.is_empty() {
+            return Ok(());
+        }
+        let deliveries = progress.deliveries(arrived);
+        self.task
+            .committed(deliveries)
+            .await
+            .map_err(failed_in(Call::Committed))
+    }
+
+    fn settle(&self, progress: &mut Progress, arrived: &Arrived) {
+        for (first, end) in &arrived.acked {
+            for sequence in *first..*end {
+                progress.submitted.settle(sequence);
+            }
+        }
+        for (sequence, error) in &arrived.failed {
+            let outcome = match error {
+                ProduceError::Fatal(message) => Err(TaskFailure::Client(message.clone())),
+                ProduceError::Record(message) | ProduceError::Retriable(message) => {
+                    self.skip_or_fail(progress, *sequence, None, Stage::KafkaProduce, message)
+                }
+            };
+            if let Err(failure) = outcome {
+                progress.failure.get_or_insert(failure);
+            }
+        }
+        progress.submitted.advance();
+    }
+
+    fn note_topic(&self, progress: &mut Progress, topic: &Arc<str>) {
+        if !progress.topics.contains(topic) {
+            progress.topics.insert(topic.clone());
+            self.observer.topic_used(topic);
+        }
+    }
+
+    async fn pause(&mut self, progress: &mut Progress, next_commit: &mut Instant) -> Result<(), TaskFailure> {
+        self.observer.paused();
+        self.drain(progress).await;
+        self.commit(progress).await?;
+        *next_commit = Instant::now() + self.settings.flush_interval;
+        if wait_while_paused(&mut self.wanted).await == Wanted::Running {
+            self.observer.resumed();
+        }
+        Ok(())
+    }
+
+    /// Writes committable offsets. A store that fails or is slow is a warning: the offsets come again
+    /// with the next commit, under newer ones.
+    async fn commit(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+        let writes = progress
+            .submitted
+            .take_committable()
+            .map_err(|error| TaskFailure::Client(error.to_string()))?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let written = timeout(
+            self.settings.flush_timeout,
+            self.offsets.write(&self.id.connector, writes.clone()),
+        )
+        .await;
+        let problem = match written {
+            Ok(Ok(())) => return self.task.offsets_committed().await.map_err(failed_in(Call::Committed)),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the store did not answer in time (offset.flush.timeout.ms)".to_owned(),
+        };
+        tracing::warn!(
+            error = problem,
+            "Source offsets could not be committed and are kept for the next commit."
+        );
+        progress.submitted.put_back(writes);
+        Ok(())
+    }
+
+    /// Lets a waiting poll end, sends what it brought, waits for acknowledgements.
+    async fn finish(
+        &mut self,
+        progress: &mut Progress,
+        outcome: Result<Option<Poll>, TaskFailure>,
+    ) -> Result<(), TaskFailure> {
+        let poll = match outcome {
+            Ok(poll) => poll,
+            Err(failure) => {
+                self.drain(progress).await;
+                let _ = self.task.stop().await;
+                return Err(failure);
+            }
+        };
+        let stopped = self.task.stop().await.map_err(failed_in(Call::Stop));
+        if let Some(poll) = poll
+            && let Ok(Ok(batch)) = poll.await
+        {
+            self.send_batch(progress, &batch).await?;
+        }
+        self.drain(progress).await;
+        stopped
+    }
+
+    /// Waits until nothing is unsettled, or `offset.flush.timeout.ms` is over.
+    async fn drain(&mut self, progress: &mut Progress) {
+        let deadline = Instant::now() + self.settings.flush_timeout;
+        while progress.submitted.unsettled() > 0 {
+            if timeout_at(deadline, self.acks.arrived()).await.is_err() {
+                tracing::warn!(
+                    records = progress.submitted.unsettled(),
+                    "Gave up waiting for acknowledgements."
+                );
+                return;
+            }
+            let arrived = self.acks.take();
+            self.settle(progress, &arrived);
+        }
+    }
+
+    /// The last commit of a run; the task is gone, so nobody is told.
+    async fn commit_what_was_acknowledged(&mut self, progress: &mut Progress) {
+        let writes = match progress.submitted.take_committable() {
+            Ok(writes) if writes.is_empty() => return,
+            Ok(writes) => writes,
+            Err(error) => return tracing::error!(%error, "Source offsets could not be committed."),
+        };
+        let written = timeout(
+            self.settings.flush_timeout,
+            self.offsets.write(&self.id.connector, writes),
+        )
+        .await;
+        match written {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "The last source offsets could not be committed."),
+            Err(_) => tracing::error!("The last source offsets could not be committed in time."),
+        }
+    }
+}
+
+impl Progress {
+    /// Sequences back to batch numbers and places.
+    fn deliveries(&mut self, arrived: Arrived) -> Vec<SourceDelivery> {
+        let starts = &self.batch_starts;
+        let deliveries = arrived.written.into_iter().map(|(sequence, written)| {
+            let (first, batch) = starts[starts.partition_point(|(first, _)| *first <= sequence) - 1];
+            SourceDelivery {
+                batch,
+                index: (sequence - first) as u32,
+                written: Some(written),
+            }
+        });
+        let deliveries = deliveries.collect();
+        let oldest = self.submitted.next_sequence() - self.submitted.len() as u64;
+        let done = self
+            .batch_starts
+            .partition_point(|(first, _)| *first <= oldest)
+            .saturating_sub(1);
+        self.batch_starts.drain(..done);
+        deliveries
+    }
+}
+
+/// The task that ran the poll panicked: the instance went with it.
+fn lost_poll() -> PluginError {
+    let cause = "the sandbox's own code failed during `poll`".to_owned();
+    PluginError::Crashed(Crash {
+        trace: cause.clone(),
+        cause,
+    })
+}
