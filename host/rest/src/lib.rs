@@ -1,1 +1,41 @@
-//! Kafka Connect's REST interface.
+//! Kafka Connect's REST interface, as a client of Connect 4.4 expects it.
+//!
+//! Start at [`router`], then [`routes`]: one module per group of resources. Settings come from
+//! [`Settings::from_properties`], sockets from [`bind`], and [`serve`] answers on them until it is told to
+//! stop. What the outside has to bring is declared here too: [`HerderHandle`] and [`Loggers`].
+//!
+//! Where Connect blames itself for a client's mistake (500 for malformed JSON, an unknown member, a bad
+//! `initial_state`), this interface answers 400 and says what is wrong. Every error is JSON, also those of
+//! routing, and a connector of any name can be reached if its name is percent-encoded.
+//!
+//! **Invariant:** this crate decides nothing about connectors. What needs a decision is a
+//! [`Request`](bulkhead_herder::api::Request) to the herder; everything else is read from its
+//! [`ClusterView`](bulkhead_herder::ClusterView).
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod answer;
+mod app;
+mod body;
+mod cors;
+mod error;
+mod json;
+mod levels;
+mod negotiation;
+mod path;
+mod ports;
+mod query;
+mod router;
+mod routes;
+mod server;
+mod settings;
+mod version;
+
+#[cfg(test)]
+mod testing;
+
+pub use levels::{Level, LevelTable};
+pub use ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
+pub use router::{Resources, router};
+pub use server::{BindError, bind, serve};
+pub use settings::{AdminListeners, Advertised, Cors, Listener, Settings, SettingsError, TopicTracking};

@@ -1,0 +1,125 @@
+//! What every resource has at hand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bulkhead_herder::ClusterView;
+use bulkhead_herder::api::{Refusal, Reply, Request};
+use tokio::time::timeout;
+
+use crate::error::Error;
+use crate::ports::{HerderHandle, Loggers, ServerInfo};
+use crate::settings::{Settings, TopicTracking};
+
+/// The state of the router; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Parts>);
+
+struct Parts {
+    herder: Box<dyn Herder>,
+    loggers: Arc<dyn Loggers>,
+    server: ServerInfo,
+    request_timeout: Duration,
+    health_timeout: Duration,
+    topic_tracking: TopicTracking,
+}
+
+impl App {
+    pub(crate) fn new(
+        herder: impl HerderHandle,
+        loggers: Arc<dyn Loggers>,
+        server: ServerInfo,
+        settings: &Settings,
+    ) -> Self {
+        Self(Arc::new(Parts {
+            herder: Box::new(herder),
+            loggers,
+            server,
+            request_timeout: settings.request_timeout,
+            health_timeout: settings.health_timeout,
+            topic_tracking: settings.topic_tracking,
+        }))
+    }
+
+    /// Asks the herder, and waits as long as a request may take.
+    pub(crate) async fn ask(&self, request: Request) -> Result<Reply, Error> {
+        let answer = timeout(self.0.request_timeout, self.0.herder.request(request)).await;
+        Ok(answer.map_err(|_| Error::TimedOut {
+            stage: self.0.herder.stage(),
+        })??)
+    }
+
+    /// Asks for something that has no result but its success.
+    pub(crate) async fn tell(&self, request: Request) -> Result<(), Error> {
+        match self.ask(request).await? {
+            Reply::Done => Ok(()),
+            other => Err(Error::unexpected(&other)),
+        }
+    }
+
+    /// Whether the herder takes its turn in time; if not, what keeps it.
+    pub(crate) async fn ping(&self) -> Result<(), Unresponsive> {
+        match timeout(self.0.health_timeout, self.0.herder.request(Request::Ping)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(refusal)) => Err(self.unresponsive(refusal.to_string())),
+            Err(_) => Err(self.unresponsive(self.0.herder.stage())),
+        }
+    }
+
+    fn unresponsive(&self, reason: String) -> Unresponsive {
+        Unresponsive {
+            starting: self.0.herder.is_starting(),
+            reason,
+        }
+    }
+
+    pub(crate) fn view(&self) -> Arc<ClusterView> {
+        self.0.herder.view()
+    }
+
+    pub(crate) fn loggers(&self) -> &dyn Loggers {
+        &*self.0.loggers
+    }
+
+    pub(crate) fn server(&self) -> &ServerInfo {
+        &self.0.server
+    }
+
+    pub(crate) fn topic_tracking(&self) -> TopicTracking {
+        self.0.topic_tracking
+    }
+}
+
+/// The herder did not answer a ping.
+pub(crate) struct Unresponsive {
+    pub(crate) starting: bool,
+    pub(crate) reason: String,
+}
+
+/// [`HerderHandle`] as an object, so that handlers need no type parameter.
+trait Herder: Send + Sync {
+    fn request(&self, request: Request) -> Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send + '_>>;
+    fn view(&self) -> Arc<ClusterView>;
+    fn stage(&self) -> String;
+    fn is_starting(&self) -> bool;
+}
+
+impl<H: HerderHandle> Herder for H {
+    fn request(&self, request: Request) -> Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send + '_>> {
+        Box::pin(HerderHandle::request(self, request))
+    }
+
+    fn view(&self) -> Arc<ClusterView> {
+        HerderHandle::view(self)
+    }
+
+    fn stage(&self) -> String {
+        HerderHandle::stage(self)
+    }
+
+    fn is_starting(&self) -> bool {
+        HerderHandle::is_starting(self)
+    }
+}

@@ -1,0 +1,271 @@
+//! Bodies of requests: JSON, read so that numbers keep their digits and mistakes are named.
+
+use std::time::Duration;
+
+use axum::RequestExt;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::{StatusCode, header};
+use bulkhead_model::ConfigPatch;
+use indexmap::IndexMap;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use crate::error::Error;
+
+/// Largest body. A configuration has to fit into one record of the config topic, which is 1 MB unless the
+/// broker was told otherwise; this leaves room for that, and keeps a client from filling the memory.
+pub(crate) const MAX_BODY: usize = 8 * 1024 * 1024;
+
+/// Time in which a body has to arrive, so that slow clients don't pile up.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A body that was declared as JSON; whether it is shows when it is read.
+pub(crate) struct Body(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Body {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let declared = request.headers().contains_key(header::CONTENT_TYPE);
+        let bytes = bytes(request, state).await?;
+        if !declared && !bytes.is_empty() {
+            return Err(Error::MissingMediaType);
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// A body of whatever type.
+pub(crate) struct AnyBody(pub(crate) Body);
+
+impl<S: Send + Sync> FromRequest<S> for AnyBody {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        bytes(request, state).await.map(|bytes| Self(Body(bytes)))
+    }
+}
+
+async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
+    let read = timeout(BODY_DEADLINE, Bytes::from_request(request.with_limited_body(), state)).await;
+    let read = read.map_err(|_| Error::BodyTooSlow {
+        seconds: BODY_DEADLINE.as_secs(),
+    })?;
+    read.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Error::BodyTooLarge { limit: MAX_BODY },
+        _ => Error::bad_request(format!("the body could not be read: {rejection}")),
+    })
+}
+
+impl Body {
+    /// The one JSON value that the body is.
+    pub(crate) fn json(&self) -> Result<Json<'_>, Error> {
+        let text = self.0.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&self.0);
+        if text.trim_ascii().is_empty() {
+            return Err(Error::bad_request("the body is empty; it must be JSON"));
+        }
+        serde_json::from_slice(text)
+            .map(|raw| Json {
+                place: "the body".to_owned(),
+                raw,
+            })
+            .map_err(|error| Error::bad_request(format!("the body is no valid JSON: {error}")))
+    }
+
+    /// The body as a configuration.
+    pub(crate) fn config(&self) -> Result<ConfigPatch, Error> {
+        self.json()?.config()
+    }
+}
+
+/// A piece of JSON that is syntactically right, and where it stands.
+pub(crate) struct Json<'a> {
+    place: String,
+    raw: &'a RawValue,
+}
+
+/// The members of an object that were not taken yet; of a repeated one, the last.
+pub(crate) struct Members<'a> {
+    place: String,
+    rest: IndexMap<String, &'a RawValue>,
+}
+
+impl<'a> Json<'a> {
+    pub(crate) fn is_null(&self) -> bool {
+        self.raw.get() == "null"
+    }
+
+    /// None for `null`.
+    pub(crate) fn or_null(self) -> Option<Self> {
+        (!self.is_null()).then_some(self)
+    }
+
+    pub(crate) fn object(self) -> Result<Members<'a>, Error> {
+        let rest = self.read("an object")?;
+        Ok(Members {
+            place: self.place,
+            rest,
+        })
+    }
+
+    pub(crate) fn list(self) -> Result<Vec<Json<'a>>, Error> {
+        let items: Vec<&RawValue> = self.read("a list")?;
+        let item = |(index, raw)| Json {
+            place: format!("item {index} of {}", self.place),
+            raw,
+        };
+        Ok(items.into_iter().enumerate().map(item).collect())
+    }
+
+    /// An object as ordinary JSON.
+    pub(crate) fn plain_object(self) -> Result<serde_json::Map<String, serde_json::Value>, Error> {
+        self.read("an object")
+    }
+
+    /// A text; numbers and booleans are taken as they are written (`1.50` stays `1.50`). None for `null`.
+    pub(crate) fn text(self) -> Result<Option<String>, Error> {
+        match self.raw.get().as_bytes().first() {
+            Some(b'"') => self.read("a text").map(Some),
+            Some(b'n') => Ok(None),
+            Some(b'{' | b'[') => Err(self.mismatch("a text, a number or a boolean")),
+            _ => Ok(Some(self.raw.get().to_owned())),
+        }
+    }
+
+    /// An object of texts. A key that says `null` is kept, without a text.
+    pub(crate) fn config(self) -> Result<ConfigPatch, Error> {
+        let members = self.object()?;
+        let place = members.place;
+        let entry = |(key, raw)| {
+            let value = Json {
+                place: format!("`{key}` in {place}"),
+                raw,
+            };
+            Ok((key, value.text()?))
+        };
+        members.rest.into_iter().map(entry).collect()
+    }
+
+    fn read<T: Deserialize<'a>>(&self, wanted: &str) -> Result<T, Error> {
+        let shaped_so = self.shape() == wanted;
+        serde_json::from_str(self.raw.get()).map_err(|error| match shaped_so {
+            true => Error::bad_request(format!("{} can't be read: {error}", self.place)),
+            false => self.mismatch(wanted),
+        })
+    }
+
+    pub(crate) fn mismatch(&self, wanted: &str) -> Error {
+        Error::bad_request(format!("{} is {}, but must be {wanted}", self.place, self.shape()))
+    }
+
+    fn shape(&self) -> &'static str {
+        match self.raw.get().as_bytes().first() {
+            Some(b'{') => "an object",
+            Some(b'[') => "a list",
+            Some(b'"') => "a text",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            _ => "a number",
+        }
+    }
+}
+
+impl<'a> Members<'a> {
+    /// Takes a member out; one that is `null` is as good as absent.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Json<'a>> {
+        let raw = self.rest.swap_remove(name)?;
+        Json {
+            place: format!("`{name}` in {}", self.place),
+            raw,
+        }
+        .or_null()
+    }
+
+    /// Refuses members that nobody took.
+    pub(crate) fn finish(self, known: &str) -> Result<(), Error> {
+        match self.rest.keys().next() {
+            Some(unknown) => Err(Error::bad_request(format!(
+                "{} has the unknown member `{unknown}`; known are {known}",
+                self.place
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(text: &str) -> Body {
+        Body(Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    fn check(text: &str, expected: &str) {
+        let read = match body(text).config() {
+            Ok(config) => config.iter().map(|(key, value)| format!("{key}={value:?};")).collect(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn scalars_become_texts_as_they_are_written() {
+        check(
+            r#"{"a": 1.50, "b": 1e3, "c": 123456789012345678901234567890, "d": true, "e": "x", "f": null}"#,
+            r#"a=Some("1.50");b=Some("1e3");c=Some("123456789012345678901234567890");d=Some("true");e=Some("x");f=None;"#,
+        );
+    }
+
+    #[test]
+    fn the_last_of_repeated_keys_wins_and_a_byte_order_mark_is_skipped() {
+        check(
+            "\u{FEFF}{\"a\": \"1\", \"b\": \"2\", \"a\": \"3\"}",
+            r#"a=Some("3");b=Some("2");"#,
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        check("", "the body is empty; it must be JSON");
+        check("null", "the body is null, but must be an object");
+        check("[]", "the body is a list, but must be an object");
+        check(
+            "{} x",
+            "the body is no valid JSON: trailing characters at line 1 column 4",
+        );
+        check(
+            "{'a': 1}",
+            "the body is no valid JSON: key must be a string at line 1 column 2",
+        );
+        check(
+            r#"{"a": NaN}"#,
+            "the body is no valid JSON: expected value at line 1 column 7",
+        );
+        check(
+            r#"{"a": {}}"#,
+            "`a` in the body is an object, but must be a text, a number or a boolean",
+        );
+        check(
+            r#"{"a": "\ud800"}"#,
+            "`a` in the body can't be read: unexpected end of hex escape at line 1 column 8",
+        );
+    }
+
+    #[test]
+    fn hostile_bodies_are_refused_without_harm() {
+        let deep = "[".repeat(100_000);
+        for text in [
+            deep.as_str(),
+            &format!("{{\"a\":{deep}"),
+            "{\"a\":\"\\",
+            "\u{0}",
+            "{\"\\ud800\": 1}",
+        ] {
+            assert!(body(text).config().is_err());
+        }
+        assert!(Body(Bytes::from_static(b"{\"a\": \"\xff\"}")).config().is_err());
+    }
+}

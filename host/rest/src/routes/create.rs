@@ -1,0 +1,256 @@
+//! Creating connectors: `POST /connectors`.
+
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bulkhead_herder::api::{ConnectorInfo, Reply, Request};
+use bulkhead_model::{ConfigPatch, ConnectorName, TargetState};
+
+use super::connectors::settle_name;
+use crate::answer::Info;
+use crate::app::App;
+use crate::body::{Body, Json as JsonPiece};
+use crate::error::Error;
+use crate::json::Json;
+use crate::path;
+
+/// `CreateRequest`.
+#[derive(Debug, PartialEq)]
+struct CreateRequest {
+    name: ConnectorName,
+    config: ConfigPatch,
+    initial_state: Option<TargetState>,
+}
+
+/// `POST /connectors`
+pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Result<Response, Error> {
+    let CreateRequest {
+        name,
+        config,
+        initial_state,
+    } = CreateRequest::parse(&body)?;
+    match app
+        .ask(Request::CreateConnector {
+            name,
+            config,
+            initial_state,
+        })
+        .await?
+    {
+        Reply::Created(info) | Reply::Connector(info) => Ok(created(&host, &info)),
+        other => Err(Error::unexpected(&other)),
+    }
+}
+
+/// 201, with the address of the new connector.
+pub(super) fn created(host: &Host, info: &ConnectorInfo) -> Response {
+    (StatusCode::CREATED, host.location(&info.name), Json(Info::from(info))).into_response()
+}
+
+impl CreateRequest {
+    fn parse(body: &Body) -> Result<Self, Error> {
+        let mut members = body.json()?.object()?;
+        let name = members
+            .take("name")
+            .map(JsonPiece::text)
+            .transpose()?
+            .flatten()
+            .unwrap_or_default();
+        let name = ConnectorName::new(trim(&name));
+        let config = members.take("config");
+        let initial_state = members.take("initial_state").map(initial_state).transpose()?;
+        members.finish("`name`, `config` and `initial_state`")?;
+        let Some(config) = config else {
+            return Err(Error::bad_request(
+                "the body has no `config`, the configuration of the connector",
+            ));
+        };
+        let mut config = config.config()?;
+        settle_name(&name, &mut config)?;
+        Ok(Self {
+            name,
+            config,
+            initial_state,
+        })
+    }
+}
+
+/// KIP-980.
+fn initial_state(json: JsonPiece<'_>) -> Result<TargetState, Error> {
+    let text = json.text()?.unwrap_or_default();
+    TargetState::parse_initial(&text).ok_or_else(|| {
+        Error::bad_request(format!(
+            "`initial_state` is `{text}`, but must be RUNNING, PAUSED or STOPPED"
+        ))
+    })
+}
+
+/// As Java trims: all up to U+0020, and nothing else that Unicode calls a space.
+fn trim(name: &str) -> &str {
+    name.trim_matches(|character| character <= ' ')
+}
+
+/// The host and port by which the client reached us.
+pub(super) struct Host(Option<String>);
+
+impl Host {
+    /// Absolute, unless the client (HTTP/1.0) named no host.
+    fn location(&self, name: &ConnectorName) -> HeaderMap {
+        let authority = self.0.as_ref().map(|host| format!("http://{host}")).unwrap_or_default();
+        let location = format!("{authority}/connectors/{}", path::encode(name.as_str()));
+        HeaderValue::try_from(location)
+            .map(|value| HeaderMap::from_iter([(header::LOCATION, value)]))
+            .unwrap_or_default()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Host {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let header = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = header.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
+        Ok(Self(host.map(str::to_owned)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Client;
+
+    async fn check(body: &str, expected: &str) {
+        assert_eq!(Client::new().ask("POST /connectors", body).await, expected, "{body}");
+    }
+
+    async fn refused(body: &str, message: &str) {
+        let answer = Client::new().send("POST /connectors", body).await;
+        assert_eq!(
+            (answer.status, answer.message().as_str()),
+            (StatusCode::BAD_REQUEST, message),
+            "{body}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_connector_is_created_with_its_name_trimmed_and_added_at_the_end() {
+        check(
+            r#"{"name": " a ", "config": {"n": 1.50, "x": "y"}}"#,
+            concat!(
+                r#"201 {"name":"a","config":{"n":"1.50","x":"y","name":"a"},"#,
+                r#""tasks":[{"connector":"a","task":0}],"type":"source"}"#,
+            ),
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_herder_gets_the_initial_state_in_any_case() {
+        for (member, state) in [
+            (r#", "initial_state": "paused""#, Some(TargetState::Paused)),
+            (r#", "initial_state": "RUNNING""#, Some(TargetState::Started)),
+            (r#", "initial_state": null"#, None),
+            ("", None),
+        ] {
+            let client = Client::new();
+            client
+                .ask(
+                    "POST /connectors",
+                    &format!(r#"{{"name": "a", "config": {{}}{member}}}"#),
+                )
+                .await;
+            let config = ConfigPatch::from([("name".to_owned(), Some("a".to_owned()))]);
+            let name = ConnectorName::new("a");
+            assert_eq!(
+                client.herder.requests(),
+                [Request::CreateConnector {
+                    name,
+                    config,
+                    initial_state: state
+                }]
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_wrong_is_told_what_is_wrong() {
+        refused(
+            "{bad",
+            "the body is no valid JSON: key must be a string at line 1 column 2",
+        )
+        .await;
+        refused("null", "the body is null, but must be an object").await;
+        refused(
+            r#"{"name": "a"}"#,
+            "the body has no `config`, the configuration of the connector",
+        )
+        .await;
+        refused(
+            r#"{"config": []}"#,
+            "`config` in the body is a list, but must be an object",
+        )
+        .await;
+        refused(
+            r#"{"config": {"x": {}}}"#,
+            "`x` in `config` in the body is an object, but must be a text, a number or a boolean",
+        )
+        .await;
+        refused(
+            r#"{"name": ["a"], "config": {}}"#,
+            "`name` in the body is a list, but must be a text, a number or a boolean",
+        )
+        .await;
+        refused(
+            r#"{"config": {}, "surprise": 1}"#,
+            "the body has the unknown member `surprise`; known are `name`, `config` and `initial_state`",
+        )
+        .await;
+        for state in ["\"bogus\"", "\"\"", "\"running \"", "5"] {
+            let message = format!(
+                "`initial_state` is `{}`, but must be RUNNING, PAUSED or STOPPED",
+                state.trim_matches('"'),
+            );
+            refused(
+                &format!(r#"{{"name": "a", "config": {{}}, "initial_state": {state}}}"#),
+                &message,
+            )
+            .await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_inside_that_differs_from_the_one_outside_is_refused() {
+        refused(
+            r#"{"name": "a", "config": {"name": "b"}}"#,
+            "Connector name configuration (`b`) doesn't match connector name in the request (`a`)",
+        )
+        .await;
+        refused(
+            r#"{"name": " a ", "config": {"name": " a "}}"#,
+            "Connector name configuration (` a `) doesn't match connector name in the request (`a`)",
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn the_location_leads_back_to_the_connector_whatever_its_name() {
+        for name in ["a b", "a/b", "a%b", r"a\\b", "a?b#c", "a;b", "😀{x}", "a+b", ".."] {
+            let client = Client::new();
+            let created = client
+                .send("POST /connectors", &format!(r#"{{"name": "{name}", "config": {{}}}}"#))
+                .await;
+            let path = created.header("location").strip_prefix("http://here:8083").unwrap();
+            let found = client.send(&format!("GET {path}"), "").await;
+            assert_eq!((found.status, &found.body), (StatusCode::OK, &created.body), "{path}");
+        }
+    }
+
+    #[test]
+    fn names_are_trimmed_as_java_does() {
+        assert_eq!(trim("\t a\u{a0} \u{1}"), "a\u{a0}");
+        assert_eq!(trim("\u{3000}a"), "\u{3000}a");
+    }
+}

@@ -1,0 +1,72 @@
+//! The worker itself.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::json::Json;
+use crate::ports::ServerInfo;
+
+/// `WorkerStatus` (KIP-1017). A worker that isn't well answers with it too, not with an error body.
+#[derive(Serialize)]
+pub(super) struct WorkerStatus {
+    status: &'static str,
+    message: String,
+}
+
+/// `GET /`: never waits.
+pub(super) async fn info(State(app): State<App>) -> Json<ServerInfo> {
+    Json(app.server().clone())
+}
+
+/// `GET /health`: whether the herder takes its turn.
+pub(super) async fn health(State(app): State<App>) -> (StatusCode, Json<WorkerStatus>) {
+    let Err(unresponsive) = app.ping().await else {
+        let message = "Worker has completed startup and is ready to handle requests.".to_owned();
+        return (
+            StatusCode::OK,
+            Json(WorkerStatus {
+                status: "healthy",
+                message,
+            }),
+        );
+    };
+    let (code, status, what) = match unresponsive.starting {
+        true => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "starting",
+            "Worker is still starting up.",
+        ),
+        false => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "unhealthy",
+            "Worker was unable to handle this request and may be unable to handle other requests.",
+        ),
+    };
+    (
+        code,
+        Json(WorkerStatus {
+            status,
+            message: format!("{what} {}", unresponsive.reason),
+        }),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Client;
+
+    #[tokio::test]
+    async fn the_root_says_which_worker_this_is() {
+        let answer = Client::new().ask("GET /?anything=1", "").await;
+        assert_eq!(answer, r#"200 {"version":"4.4","commit":"c","kafka_cluster_id":"k"}"#);
+    }
+
+    #[tokio::test]
+    async fn a_worker_whose_herder_answers_is_healthy() {
+        let healthy =
+            r#"200 {"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}"#;
+        assert_eq!(Client::new().ask("GET /health/", "").await, healthy);
+    }
+}

@@ -1,0 +1,323 @@
+//! A herder in memory, and a client that speaks to the router without a socket.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request as HttpRequest, StatusCode, header};
+use bulkhead_herder::ClusterView;
+use bulkhead_herder::api::{
+    ConnectorInfo, ConnectorKind, ConnectorStatus, Millis, Refusal, Reply, ReportedState, Request, TaskInfo,
+};
+use bulkhead_herder::validate::ConfigInfos;
+use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
+use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
+use bulkhead_model::work::OffsetsOutcome;
+use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, WorkerId};
+use tower::ServiceExt;
+
+use crate::levels::{Level, LevelTable};
+use crate::ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
+use crate::router::{Resources, router};
+use crate::settings::Settings;
+
+/// Keeps what it was asked, and connectors without checking them. Requests for the connector `slow`
+/// are never answered, those for `broken` make it panic.
+#[derive(Clone, Default)]
+pub(crate) struct MemoryHerder(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    requests: Vec<Request>,
+    connectors: BTreeMap<ConnectorName, ConnectorInfo>,
+    view: ClusterView,
+}
+
+impl MemoryHerder {
+    /// With a source connector, a converter in two versions, and nothing created.
+    pub(crate) fn new() -> Self {
+        let herder = Self::default();
+        herder.state().view.plugins = Arc::new(PluginCatalog::new([
+            plugin(
+                "io.example.FileSourceConnector",
+                PluginKind::Source,
+                Some("1.0"),
+                &["file", "topic"],
+            ),
+            plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.0"), &["old"]),
+            plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.2"), &["new"]),
+            plugin("io.example.JsonConverter", PluginKind::HeaderConverter, None, &[]),
+        ]));
+        herder
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.state().requests.clone()
+    }
+
+    /// Changes what GETs see.
+    pub(crate) fn edit_view(&self, edit: impl FnOnce(&mut ClusterView)) {
+        edit(&mut self.state().view);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl HerderHandle for MemoryHerder {
+    async fn request(&self, request: Request) -> Result<Reply, Refusal> {
+        match request {
+            Request::ConnectorInfo { name } if name.as_str() == "slow" => pending().await,
+            Request::ConnectorInfo { name } if name.as_str() == "broken" => panic!("on purpose"),
+            request => self.state().answer(request),
+        }
+    }
+
+    fn view(&self) -> Arc<ClusterView> {
+        Arc::new(self.state().view.clone())
+    }
+
+    fn stage(&self) -> String {
+        "The worker is currently sleeping.".to_owned()
+    }
+}
+
+impl State {
+    fn answer(&mut self, request: Request) -> Result<Reply, Refusal> {
+        self.requests.push(request.clone());
+        match request {
+            Request::Ping | Request::ResetTopics { .. } => Ok(Reply::Done),
+            Request::CreateConnector { name, .. } if self.connectors.contains_key(&name) => {
+                Err(Refusal::Conflict(format!("Connector {name} already exists")))
+            }
+            Request::CreateConnector { name, config, .. } => Ok(Reply::Created(self.put(name, config))),
+            Request::PutConfig { name, config } => match self.connectors.contains_key(&name) {
+                true => Ok(Reply::Connector(self.put(name, config))),
+                false => Ok(Reply::Created(self.put(name, config))),
+            },
+            Request::PatchConfig { name, patch } => {
+                self.known(&name)?;
+                Ok(Reply::Connector(self.put(name, patch)))
+            }
+            Request::DeleteConnector { name } => {
+                self.known(&name)?;
+                self.connectors.remove(&name);
+                Ok(Reply::Done)
+            }
+            Request::ConnectorInfo { name } => Ok(Reply::Connector(self.known(&name)?)),
+            Request::ConnectorConfig { name } => Ok(Reply::Config(self.known(&name)?.config)),
+            Request::TaskInfos { name } => {
+                let ConnectorInfo { config, tasks, .. } = self.known(&name)?;
+                let task = |id| TaskInfo {
+                    id,
+                    config: config.clone(),
+                };
+                Ok(Reply::Tasks(tasks.into_iter().map(task).collect()))
+            }
+            Request::SetTargetState { name, .. } | Request::RestartConnector { name } => {
+                self.known(&name).map(|_| Reply::Done)
+            }
+            Request::Restart(restart) => {
+                self.known(&restart.connector)?;
+                Ok(Reply::Restarting((*self.view.statuses[&restart.connector]).clone()))
+            }
+            Request::RestartTask { id } => self.known(&id.connector).map(|_| Reply::Done),
+            Request::Offsets { name } => self.known(&name).map(|_| Reply::Offsets(Vec::new())),
+            Request::AlterOffsets { name, offsets } => {
+                self.known(&name)?;
+                Ok(Reply::OffsetsAltered {
+                    outcome: OffsetsOutcome::Confirmed,
+                    reset: offsets.is_none(),
+                })
+            }
+            Request::ValidateConfig { config } => {
+                let name = config.get("connector.class").cloned().flatten();
+                let name = name.ok_or_else(|| Refusal::BadRequest("no connector type".to_owned()))?;
+                Ok(Reply::Validated(ConfigInfos {
+                    name,
+                    error_count: 0,
+                    groups: Vec::new(),
+                    configs: Vec::new(),
+                }))
+            }
+        }
+    }
+
+    fn known(&self, name: &ConnectorName) -> Result<ConnectorInfo, Refusal> {
+        self.connectors
+            .get(name)
+            .cloned()
+            .ok_or_else(|| Refusal::NotFound(format!("Connector {name} not found")))
+    }
+
+    /// A connector with one task, both running.
+    fn put(&mut self, name: ConnectorName, config: ConfigPatch) -> ConnectorInfo {
+        let config: RawConfig = config
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect();
+        let info = ConnectorInfo {
+            name: name.clone(),
+            config,
+            tasks: vec![name.task(0)],
+            kind: ConnectorKind::Source,
+        };
+        self.connectors.insert(name.clone(), info.clone());
+        let connector = state("RUNNING", Some("1.0"));
+        let tasks = vec![(0, connector.clone())];
+        let status = ConnectorStatus {
+            name: name.clone(),
+            kind: ConnectorKind::Source,
+            connector,
+            tasks,
+        };
+        self.view.statuses.insert(name, Arc::new(status));
+        info
+    }
+}
+
+pub(crate) fn state(state: &'static str, version: Option<&str>) -> ReportedState {
+    let worker = WorkerId("w:1".into());
+    ReportedState {
+        state,
+        worker,
+        trace: None,
+        version: version.map(str::to_owned),
+    }
+}
+
+fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -> PluginDesc {
+    let key = |key: &&str| ConfigKey::new(key, ConfigType::String, DefaultValue::Required, Importance::High, "");
+    PluginDesc {
+        class: class.to_owned(),
+        aliases: Vec::new(),
+        kind,
+        version: version.map(str::to_owned),
+        documentation: String::new(),
+        config: ConfigDef {
+            keys: keys.iter().map(key).collect(),
+        },
+    }
+}
+
+/// Levels that nothing follows; the clock stands at 7.
+pub(crate) struct MemoryLoggers(Mutex<LevelTable>);
+
+impl Loggers for MemoryLoggers {
+    fn list(&self) -> BTreeMap<String, LoggerLevel> {
+        self.0.lock().unwrap().list()
+    }
+
+    fn get(&self, logger: &str) -> Option<LoggerLevel> {
+        self.0.lock().unwrap().get(logger)
+    }
+
+    fn set(&self, logger: &str, level: Level) -> Vec<String> {
+        self.0.lock().unwrap().set(logger, level, Millis(7))
+    }
+}
+
+/// Speaks to a router of its own.
+pub(crate) struct Client {
+    pub(crate) herder: MemoryHerder,
+    router: Router,
+}
+
+/// What came back.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        Self::with(&Settings::default(), Resources::Regular)
+    }
+
+    pub(crate) fn with(settings: &Settings, resources: Resources) -> Self {
+        let herder = MemoryHerder::new();
+        let loggers = Arc::new(MemoryLoggers(Mutex::new(LevelTable::new(Level::Info))));
+        let text = str::to_owned;
+        let server = ServerInfo {
+            version: text("4.4"),
+            commit: text("c"),
+            kafka_cluster_id: text("k"),
+        };
+        let router = router(herder.clone(), loggers, server, settings, resources);
+        Self { herder, router }
+    }
+
+    /// With a connector, which the herder's list of requests doesn't show.
+    pub(crate) async fn with_connector(name: &str) -> Self {
+        let client = Self::new();
+        client.herder.state().put(
+            ConnectorName::new(name),
+            ConfigPatch::from([("k".to_owned(), Some("v".to_owned()))]),
+        );
+        client
+    }
+
+    /// `METHOD /path`, and a body declared as JSON unless it is empty.
+    pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
+        let declared: &[_] = if body.is_empty() {
+            &[]
+        } else {
+            &[("content-type", "application/json")]
+        };
+        self.send_with(line, declared, body).await
+    }
+
+    /// With headers as given and no others but `Host`.
+    pub(crate) async fn send_with(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let (method, path) = line.split_once(' ').unwrap();
+        let mut request = HttpRequest::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "here:8083");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let body = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+        }
+    }
+
+    /// Status and body as one text. Every body but the one of OPTIONS must be JSON.
+    pub(crate) async fn ask(&self, line: &str, body: &str) -> String {
+        let answer = self.send(line, body).await;
+        assert!(
+            answer.body.is_empty() || answer.header("content-type") == "application/json",
+            "{}",
+            answer.body
+        );
+        format!("{} {}", answer.status.as_u16(), answer.body)
+            .trim_end()
+            .to_owned()
+    }
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map(|value| value.to_str().unwrap())
+            .unwrap_or_default()
+    }
+
+    /// The message of an error, whose code must be the status.
+    pub(crate) fn message(&self) -> String {
+        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap();
+        assert_eq!(body["error_code"], self.status.as_u16());
+        assert_eq!(self.header(header::CONTENT_TYPE.as_str()), "application/json");
+        body["message"].as_str().unwrap().to_owned()
+    }
+}
