@@ -1,0 +1,33 @@
+//! A component's exports: from the contract's functions to the author's connectors and tasks.
+//!
+//! Authors don't come here; the `export!` macro does.
+
+mod connector;
+mod manifest;
+mod plugin;
+mod sink_task;
+mod slot;
+mod source_task;
+
+use std::marker::PhantomData;
+
+pub use plugin::{FileAccess, Needs, Plugin};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use plugin::{start_sink, start_source};
+
+use crate::{Error, Result};
+
+/// The plugins of a component; implemented by the `export!` macro.
+pub trait Component: 'static {
+    /// All plugins, in the order of the manifest.
+    fn plugins() -> Vec<Plugin>;
+}
+
+/// What implements the contract's exports for a component's plugins.
+#[derive(Debug)]
+pub struct Exports<C>(PhantomData<C>);
+
+fn find<C: Component>(name: &str) -> Result<Plugin> {
+    let known = |plugin: &Plugin| plugin.name == name || plugin.aliases.contains(&name);
+    C::plugins().into_iter().find(known).ok_or_else(|| Error::failed(format!("this component has no plugin `{name}`")))
+}

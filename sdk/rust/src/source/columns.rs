@@ -1,0 +1,150 @@
+//! Columns that cost nothing until a record differs from the default.
+
+use std::collections::BTreeMap;
+
+use crate::bindings::base::bulkhead::connect::types as wit;
+
+/// Encodings of keys, values and header values.
+pub(crate) mod encoding {
+    pub(crate) const NONE: u8 = 0;
+    pub(crate) const BYTES: u8 = 1;
+    pub(crate) const TEXT: u8 = 2;
+    pub(crate) const CBOR: u8 = 3;
+    pub(crate) const JSON: u8 = 4;
+}
+
+/// One number for each record, or nothing at all while every record has the default.
+#[derive(Debug)]
+pub(super) struct Column<T> {
+    values: Vec<T>,
+    default: T,
+}
+
+impl<T: Copy + PartialEq> Column<T> {
+    pub(super) fn new(default: T) -> Self {
+        Self { values: Vec::new(), default }
+    }
+
+    /// Sets a row's value; rows left out before it get the default.
+    pub(super) fn set(&mut self, row: usize, value: T, expected_rows: usize) {
+        if let Some(present) = self.values.get_mut(row) {
+            *present = value;
+        } else if value != self.default || !self.values.is_empty() {
+            if self.values.capacity() == 0 {
+                self.values.reserve(expected_rows.max(row + 1));
+            }
+            self.values.resize(row, self.default);
+            self.values.push(value);
+        }
+    }
+
+    pub(super) fn get(&self, row: usize) -> T {
+        self.values.get(row).copied().unwrap_or(self.default)
+    }
+
+    pub(super) fn finish(mut self, rows: usize) -> Vec<T> {
+        if !self.values.is_empty() {
+            self.values.resize(rows, self.default);
+        }
+        self.values
+    }
+}
+
+/// The columns of keys, of values or of header values. What isn't set is a null.
+#[derive(Debug)]
+pub(super) struct Values {
+    encoding: Column<u8>,
+    schema: Column<u32>,
+    len: Column<u32>,
+}
+
+impl Values {
+    pub(super) fn new() -> Self {
+        Self { encoding: Column::new(encoding::NONE), schema: Column::new(0), len: Column::new(0) }
+    }
+
+    pub(super) fn set(&mut self, row: usize, encoding: u8, len: usize, expected_rows: usize) {
+        let len = u32::try_from(len).expect("a component's memory, and so each length in it, is below 4 GiB");
+        self.encoding.set(row, encoding, expected_rows);
+        self.len.set(row, len, expected_rows);
+    }
+
+    pub(super) fn set_schema(&mut self, row: usize, schema: u32, expected_rows: usize) {
+        self.schema.set(row, schema, expected_rows);
+    }
+
+    /// The contract's default encoding is bytes, ours is none: so nulls need a column and bytes don't.
+    pub(super) fn finish(self, rows: usize) -> wit::Values {
+        let mut encoding = self.encoding.finish(rows);
+        if encoding.is_empty() {
+            encoding = vec![encoding::NONE; rows];
+        } else if encoding.iter().all(|&encoding| encoding == encoding::BYTES) {
+            encoding.clear();
+        }
+        wit::Values { encoding, schema: self.schema.finish(rows), len: self.len.finish(rows) }
+    }
+}
+
+/// Texts that records refer to by number. Asking for the text of the record before costs a comparison.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    texts: Vec<String>,
+    last: usize,
+    places: BTreeMap<String, usize>,
+}
+
+impl Pool {
+    pub(super) fn place(&mut self, text: &str) -> u32 {
+        if self.texts.get(self.last).is_none_or(|last| last != text) {
+            self.last = self.places.get(text).copied().unwrap_or_else(|| self.add(text));
+        }
+        u32::try_from(self.last).expect("a pool has fewer than 2^32 texts")
+    }
+
+    fn add(&mut self, text: &str) -> usize {
+        self.places.insert(text.to_owned(), self.texts.len());
+        self.texts.push(text.to_owned());
+        self.texts.len() - 1
+    }
+
+    pub(super) fn finish(self) -> Vec<String> {
+        self.texts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_defaults_stays_empty() {
+        let mut column = Column::new(-1);
+        (0..5).for_each(|row| column.set(row, -1, 5));
+        assert!(column.finish(5).is_empty());
+    }
+
+    #[test]
+    fn rows_left_out_get_the_default() {
+        let mut column = Column::new(-1);
+        column.set(2, 7, 5);
+        column.set(3, -1, 5);
+        column.set(2, 8, 5);
+        assert_eq!(column.finish(5), [-1, -1, 8, -1, -1]);
+    }
+
+    #[test]
+    fn bytes_need_no_column_and_nulls_do() {
+        let mut all_bytes = Values::new();
+        all_bytes.set(0, encoding::BYTES, 3, 1);
+        assert_eq!(all_bytes.finish(1), wit::Values { encoding: vec![], schema: vec![], len: vec![3] });
+        assert_eq!(Values::new().finish(2).encoding, [encoding::NONE; 2]);
+    }
+
+    #[test]
+    fn a_pool_holds_each_text_once() {
+        let mut pool = Pool::default();
+        let places = ["a", "b", "a", "a", "c", "b"].map(|text| pool.place(text));
+        assert_eq!(places, [0, 1, 0, 0, 2, 1]);
+        assert_eq!(pool.finish(), ["a", "b", "c"]);
+    }
+}
