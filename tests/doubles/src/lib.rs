@@ -1,1 +1,12 @@
-//! Working in-memory implementations of the ports, shared by all tests.
+//! Working in-memory implementations of the ports, shared by all tests: small, and real in what they
+//! do. Assert what they were given, not how they were called.
+
+mod kafka;
+mod offsets;
+mod plugin;
+mod wait;
+
+pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, Sent};
+pub use offsets::MemoryOffsets;
+pub use plugin::{ScriptedSink, ScriptedSource, texts};
+pub use wait::eventually;

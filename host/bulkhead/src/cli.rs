@@ -1,0 +1,31 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A Kafka Connect worker in which every connector and every task is a WebAssembly sandbox of its own.
+#[derive(Debug, Parser)]
+#[command(name = "bulkhead", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run one worker by itself: connectors from files and by REST, source offsets in a local file.
+    ConnectStandalone(ConnectStandalone),
+}
+
+#[derive(Debug, Args)]
+pub struct ConnectStandalone {
+    /// Start a Kafka inside this process and use it instead of `bootstrap.servers`: for trying things
+    /// out, since its records are gone when the process ends.
+    #[arg(long)]
+    pub embedded_kafka: bool,
+    /// The worker's properties, as `connect-standalone.properties` of Kafka.
+    pub worker: PathBuf,
+    /// Connectors to create: properties, a JSON map, or `{"name", "config", "initial_state"}` in JSON.
+    pub connectors: Vec<PathBuf>,
+}

@@ -1,0 +1,185 @@
+//! A connector instance: started, asked for task configurations, paused, stopped.
+//!
+//! PAUSED and STOPPED connectors have no sandbox at all: it is dropped after the guest's `stop`, and a
+//! fresh one is made on resume.
+
+use std::sync::Arc;
+
+use bulkhead_model::plugin::PluginKind;
+use bulkhead_model::work::{Event, Run};
+use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
+use bulkhead_pipeline::ports::{Clients, Connector, PluginError, Plugins};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::Shared;
+use crate::running::Steering;
+
+type Answer = oneshot::Sender<Result<Vec<RawConfig>, String>>;
+
+/// To ask a running connector.
+pub(crate) struct ConnectorHandle {
+    questions: mpsc::UnboundedSender<(RawConfig, Answer)>,
+}
+
+pub(crate) struct ConnectorSteering {
+    /// None: stop for good.
+    target: watch::Sender<Option<TargetState>>,
+}
+
+impl ConnectorHandle {
+    /// A dropped answer means that the connector isn't there any more.
+    pub(crate) fn ask_for_task_configs(&self, config: RawConfig, answer: Answer) {
+        let _ = self.questions.send((config, answer));
+    }
+}
+
+impl Steering for ConnectorSteering {
+    fn set_target(&self, target: TargetState) {
+        self.target.send_replace(Some(target));
+    }
+
+    fn stop(&self) {
+        self.target.send_replace(None);
+    }
+}
+
+/// The future runs the connector until it is told to stop (none) or fails (the trace).
+pub(crate) fn prepare<S: Plugins, C: Clients>(
+    shared: Arc<Shared<S, C>>,
+    run: Run,
+    name: ConnectorName,
+    config: RawConfig,
+    target: TargetState,
+) -> (ConnectorHandle, ConnectorSteering, impl Future<Output = Option<String>> + Send + 'static) {
+    let (questions, inbox) = mpsc::unbounded_channel();
+    let (steering, wanted) = watch::channel(Some(target));
+    let actor = ConnectorActor { shared, run, name, config, wanted, inbox, instance: None };
+    (ConnectorHandle { questions }, ConnectorSteering { target: steering }, actor.run(target))
+}
+
+struct ConnectorActor<S: Plugins, C> {
+    shared: Arc<Shared<S, C>>,
+    run: Run,
+    name: ConnectorName,
+    config: RawConfig,
+    wanted: watch::Receiver<Option<TargetState>>,
+    inbox: mpsc::UnboundedReceiver<(RawConfig, Answer)>,
+    /// There while the connector is STARTED.
+    instance: Option<S::Connector>,
+}
+
+impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
+    #[tracing::instrument(skip_all, fields(connector = %self.name))]
+    async fn run(mut self, target: TargetState) -> Option<String> {
+        if let Err(error) = self.reach(target).await {
+            return Some(error.to_string());
+        }
+        self.report_started(target);
+        loop {
+            let outcome = tokio::select! {
+                changed = self.wanted.changed() => {
+                    let wanted = *self.wanted.borrow_and_update();
+                    match wanted.filter(|_| changed.is_ok()) {
+                        Some(target) => self.change_to(target).await,
+                        None => return self.finish().await,
+                    }
+                }
+                Some((config, answer)) = self.inbox.recv() => {
+                    let _ = answer.send(self.task_configs(&config).await);
+                    Ok(())
+                }
+                wants = wants_reconfiguration(self.instance.as_ref()) => wants.map(|()| self.report_reconfiguration()),
+            };
+            if let Err(error) = outcome {
+                return Some(error.to_string());
+            }
+        }
+    }
+
+    /// Makes or drops the sandbox so that it fits the target.
+    async fn reach(&mut self, target: TargetState) -> Result<(), PluginError> {
+        match (target, self.instance.take()) {
+            (TargetState::Started, None) => {
+                let instance = self.shared.plugins.connector(&self.name, &self.config).await?;
+                instance.start(&self.config).await?;
+                self.instance = Some(instance);
+            }
+            (TargetState::Started, started) => self.instance = started,
+            (TargetState::Paused | TargetState::Stopped, Some(instance)) => instance.stop().await?,
+            (TargetState::Paused | TargetState::Stopped, None) => {}
+        }
+        Ok(())
+    }
+
+    async fn change_to(&mut self, target: TargetState) -> Result<(), PluginError> {
+        let reached = self.reach(target).await;
+        // What is STOPPED is gone, even if its guest complained on the way out.
+        if let (TargetState::Stopped, Err(error)) = (target, &reached) {
+            tracing::warn!(%error, "The connector failed while it stopped.");
+        } else {
+            reached?;
+        }
+        let instance = Instance::Connector(self.name.clone());
+        self.shared.report(Event::TargetReached { run: self.run, instance, target });
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Option<String> {
+        if let Err(error) = self.reach(TargetState::Stopped).await {
+            tracing::warn!(%error, "The connector failed while it stopped.");
+        }
+        None
+    }
+
+    async fn task_configs(&self, config: &RawConfig) -> Result<Vec<RawConfig>, String> {
+        let Some(instance) = &self.instance else {
+            return Err(format!("connector {} is not started", self.name));
+        };
+        let max_tasks = config.get("tasks.max").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        let configs = instance.task_configs(max_tasks).await.map_err(|error| error.to_string())?;
+        Ok(configs.into_iter().map(|task| self.complete(task, config)).collect())
+    }
+
+    /// What every task configuration gets from the worker: `task.class`, and for sinks the topics.
+    fn complete(&self, mut task: RawConfig, connector: &RawConfig) -> RawConfig {
+        let class = connector.connector_class().unwrap_or_default();
+        let plugin = self.shared.plugins.catalog().connector(class).ok().cloned();
+        let full = plugin.as_ref().map_or(class, |plugin| plugin.class.as_str());
+        task.set("task.class", format!("{}Task", full.strip_suffix("Connector").unwrap_or(full)));
+        if plugin.is_some_and(|plugin| plugin.kind == PluginKind::Sink) {
+            for key in ["topics", "topics.regex"] {
+                if let Some(topics) = connector.get(key) {
+                    task.set(key, topics);
+                }
+            }
+        }
+        task
+    }
+
+    fn report_started(&self, target: TargetState) {
+        tracing::info!(?target, "Connector started.");
+        let class = self.config.connector_class().unwrap_or_default();
+        let version = self.shared.version(class);
+        let instance = Instance::Connector(self.name.clone());
+        self.shared.report(Event::Started { run: self.run, instance, target, version });
+    }
+
+    fn report_reconfiguration(&self) {
+        self.shared.report(Event::ReconfigurationWanted { run: self.run, connector: self.name.clone() });
+    }
+}
+
+impl<S: Plugins, C> Shared<S, C> {
+    /// The version of a connector's plugin, as statuses show it.
+    pub(crate) fn version(&self, class: &str) -> Option<String> {
+        self.plugins.catalog().connector(class).ok()?.version.clone()
+    }
+}
+
+/// Pending while there is no instance.
+async fn wants_reconfiguration<C: Connector>(instance: Option<&C>) -> Result<(), PluginError> {
+    match instance {
+        Some(instance) => instance.wants_reconfiguration().await,
+        None => std::future::pending().await,
+    }
+}

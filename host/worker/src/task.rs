@@ -1,0 +1,200 @@
+//! A task instance: the sandbox, the clients, and the loop between them.
+
+use std::sync::Arc;
+
+use bulkhead_model::plugin::PluginKind;
+use bulkhead_model::work::{Event, Run};
+use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
+use bulkhead_pipeline::control::{Observer, Wanted};
+use bulkhead_pipeline::convert::{self, Converter, Role};
+use bulkhead_pipeline::ports::{Clients, Plugins};
+use bulkhead_pipeline::sink::{Decoder, SinkLoop};
+use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop};
+use bulkhead_pipeline::tolerance::Tolerance;
+use tokio::sync::{mpsc, watch};
+
+use crate::Shared;
+use crate::running::Steering;
+
+/// What [`prepare`] is told.
+pub(crate) struct Start {
+    pub run: Run,
+    pub id: TaskId,
+    pub connector: RawConfig,
+    pub config: RawConfig,
+    pub target: TargetState,
+}
+
+pub(crate) struct TaskSteering {
+    wanted: watch::Sender<Wanted>,
+}
+
+impl Steering for TaskSteering {
+    fn set_target(&self, target: TargetState) {
+        self.wanted.send_if_modified(|wanted| {
+            let new = wanted_for(target);
+            let changes = *wanted != new && *wanted != Wanted::Stop;
+            if changes {
+                *wanted = new;
+            }
+            changes
+        });
+    }
+
+    fn stop(&self) {
+        self.wanted.send_replace(Wanted::Stop);
+    }
+}
+
+fn wanted_for(target: TargetState) -> Wanted {
+    match target {
+        TargetState::Started => Wanted::Running,
+        TargetState::Paused => Wanted::Paused,
+        TargetState::Stopped => Wanted::Stop,
+    }
+}
+
+/// The future runs the task until it is told to stop (none) or fails (the trace).
+pub(crate) fn prepare<S: Plugins, C: Clients>(
+    shared: Arc<Shared<S, C>>,
+    start: Start,
+) -> (TaskSteering, impl Future<Output = Option<String>> + Send + 'static) {
+    let (steering, wanted) = watch::channel(wanted_for(start.target));
+    (TaskSteering { wanted: steering }, run(shared, start, wanted))
+}
+
+#[tracing::instrument(skip_all, fields(connector = %start.id.connector, task = start.id.number))]
+async fn run<S: Plugins, C: Clients>(
+    shared: Arc<Shared<S, C>>,
+    start: Start,
+    wanted: watch::Receiver<Wanted>,
+) -> Option<String> {
+    let class = start.connector.connector_class().unwrap_or_default();
+    let kind = match shared.plugins.catalog().connector(class) {
+        Ok(plugin) => plugin.kind,
+        Err(_) => return Some(format!("no connector plugin of class `{class}` is installed (see plugin.path)")),
+    };
+    let ended = match kind {
+        PluginKind::Sink => run_sink(&shared, &start, wanted).await,
+        _ => run_source(&shared, &start, wanted).await,
+    };
+    match ended {
+        Ok(()) => {
+            tracing::info!("Task ended.");
+            None
+        }
+        Err(trace) => {
+            tracing::error!(trace, "Task failed.");
+            Some(trace)
+        }
+    }
+}
+
+async fn run_source<S: Plugins, C: Clients>(
+    shared: &Arc<Shared<S, C>>,
+    start: &Start,
+    wanted: watch::Receiver<Wanted>,
+) -> Result<(), String> {
+    let (key, value, header) = converters(shared, start)?;
+    let acks = Arc::new(Acks::default());
+    let producer =
+        shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
+    let task = shared.plugins.source_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let source = SourceLoop {
+        id: start.id.clone(),
+        task: Arc::new(task),
+        producer,
+        acks,
+        encoder: Encoder::new(key, value, header),
+        offsets: shared.offsets.clone(),
+        observer: TaskObserver::new(shared, start, wanted.clone()),
+        tolerance: Tolerance::from_config(&start.connector),
+        settings: shared.settings.source,
+        wanted,
+    };
+    source.run(&start.config).await.map_err(|failure| failure.trace())
+}
+
+async fn run_sink<S: Plugins, C: Clients>(
+    shared: &Arc<Shared<S, C>>,
+    start: &Start,
+    wanted: watch::Receiver<Wanted>,
+) -> Result<(), String> {
+    let (key, value, header) = converters(shared, start)?;
+    let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;
+    let mut settings = shared.settings.sink;
+    let own_limit = start.connector.get("consumer.override.max.poll.records");
+    if let Some(records) = own_limit.and_then(|text| text.trim().parse().ok()) {
+        settings.max_records = records;
+    }
+    let sink = SinkLoop {
+        id: start.id.clone(),
+        task: Arc::new(task),
+        consumer,
+        decoder: Decoder::new(key, value, header),
+        observer: TaskObserver::new(shared, start, wanted.clone()),
+        tolerance: Tolerance::from_config(&start.connector),
+        settings,
+        wanted,
+    };
+    sink.run(&start.config).await.map_err(|failure| failure.trace())
+}
+
+type Converters = (Arc<dyn Converter>, Arc<dyn Converter>, Arc<dyn Converter>);
+
+fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
+    let create = |role| {
+        let (class, config) = shared.settings.converter(&start.connector, role);
+        convert::create(&class, &config, role).map_err(|error| error.to_string())
+    };
+    Ok((create(Role::Key)?, create(Role::Value)?, create(Role::Header)?))
+}
+
+/// Passes the loop's news on as events.
+struct TaskObserver {
+    run: Run,
+    id: TaskId,
+    version: Option<String>,
+    wanted: watch::Receiver<Wanted>,
+    events: mpsc::UnboundedSender<Event>,
+}
+
+impl TaskObserver {
+    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, wanted: watch::Receiver<Wanted>) -> Self {
+        let class = start.connector.connector_class().unwrap_or_default();
+        let (version, events) = (shared.version(class), shared.events.clone());
+        Self { run: start.run, id: start.id.clone(), version, wanted, events }
+    }
+
+    fn reached(&self, target: TargetState) {
+        let instance = Instance::Task(self.id.clone());
+        let _ = self.events.send(Event::TargetReached { run: self.run, instance, target });
+    }
+}
+
+impl Observer for TaskObserver {
+    fn started(&self) {
+        let target = match *self.wanted.borrow() {
+            Wanted::Paused => TargetState::Paused,
+            Wanted::Running | Wanted::Stop => TargetState::Started,
+        };
+        tracing::info!(?target, "Task started.");
+        let instance = Instance::Task(self.id.clone());
+        let version = self.version.clone();
+        let _ = self.events.send(Event::Started { run: self.run, instance, target, version });
+    }
+
+    fn paused(&self) {
+        self.reached(TargetState::Paused);
+    }
+
+    fn resumed(&self) {
+        self.reached(TargetState::Started);
+    }
+
+    fn topic_used(&self, topic: &str) {
+        let event = Event::TopicUsed { run: self.run, task: self.id.clone(), topic: topic.to_owned() };
+        let _ = self.events.send(event);
+    }
+}
