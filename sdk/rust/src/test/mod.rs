@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::config::RawConfig;
 use crate::connector::{AnyConnector, SourceType, Verdict};
 use crate::source::SourceConnector;
-use crate::{Result, host};
+use crate::{JsonMap, Result, host};
 
 /// Waits for a future on this thread.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -54,6 +54,16 @@ pub fn task_configs<C: SourceConnector>(config: impl Into<RawConfig>, max_tasks:
 /// What a source connector says about a configuration.
 pub fn validate<C: SourceConnector>(config: impl Into<RawConfig>) -> Result<Verdict> {
     block_on(SourceType::<C>(std::marker::PhantomData).validate(config.into()))
+}
+
+/// Whether a source connector lets these offsets (each a partition and an offset as JSON, none to delete) be set.
+pub fn alter_offsets<C: SourceConnector>(
+    config: impl Into<RawConfig>,
+    offsets: &[(&str, Option<&str>)],
+) -> Result<bool> {
+    let read = |&(partition, offset)| Ok((JsonMap::parse(Some(partition))?, JsonMap::parse(offset)?));
+    let offsets = offsets.iter().map(read).collect::<Result<_>>()?;
+    block_on(SourceType::<C>(std::marker::PhantomData).alter_source_offsets(config.into(), offsets))
 }
 
 /// What was logged so far in this test.
