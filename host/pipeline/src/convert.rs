@@ -1,10 +1,25 @@
 //! Converters: between Connect's data and the bytes in a topic, under Apache's class names.
+//!
+//! Start at [`create`], which makes a [`Converter`] from a class name and its configuration.
 
 use std::sync::Arc;
 
 use bulkhead_model::value::{Schema, Value};
 
 use crate::batch::{Encoding, Item};
+
+mod bytes;
+mod charset;
+mod display;
+pub mod item;
+mod number;
+mod registry;
+mod string;
+
+pub use registry::{Role, builtin_plugins, create};
+
+/// The release of Kafka Connect whose behaviour the built-in plugins have.
+pub const CONNECT_VERSION: &str = "4.4.0";
 
 /// Why a key, value or header could not be converted. The kind says which of Connect's exceptions it
 /// stands for.
@@ -59,9 +74,42 @@ pub trait Converter: Send + Sync {
     /// Kafka to Connect.
     fn to_connect(&self, topic: &str, bytes: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError>;
 
-    /// [`Self::from_connect`] for an item of a batch, without a value tree where none is needed.
-    fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError>;
+    /// [`Self::from_connect`] for an item of a batch, without a value tree where none is needed. After
+    /// an error the buffer may hold part of the bytes.
+    fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
+        let SchemaAndValue { schema, value } = item::read(item)?;
+        match self.from_connect(topic, schema.as_ref(), &value)? {
+            None => Ok(Encoded::Null),
+            Some(bytes) => {
+                out.extend_from_slice(&bytes);
+                Ok(Encoded::Appended)
+            }
+        }
+    }
 
-    /// [`Self::to_connect`] into the form of a batch.
-    fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError>;
+    /// [`Self::to_connect`] into the form of a batch. After an error the buffer may hold part of the
+    /// bytes.
+    fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
+        let decoded = self.to_connect(topic, bytes)?;
+        item::write(decoded.schema, &decoded.value, out)
+    }
+}
+
+impl ConvertError {
+    /// The same error, preceded by the place where it happened.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Data(message) => Self::Data(format!("{place}: {message}")),
+            Self::Config(message) => Self::Config(format!("{place}: {message}")),
+            Self::Other(message) => Self::Other(format!("{place}: {message}")),
+        }
+    }
+}
+
+impl SchemaAndValue {
+    /// Neither schema nor value.
+    pub const NULL: Self = Self {
+        schema: None,
+        value: Value::Null,
+    };
 }

@@ -6,6 +6,7 @@
 //! over the ports and run the same on in-memory doubles.
 
 pub mod batch;
+pub mod cbor;
 pub mod control;
 pub mod convert;
 pub mod ports;

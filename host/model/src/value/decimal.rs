@@ -67,6 +67,15 @@ impl Decimal {
         Ok(layout(&text, self.scale))
     }
 
+    /// The same number with another scale, unless that loses digits.
+    pub fn with_scale(&self, scale: i32) -> Result<Self, DataError> {
+        if scale == self.scale {
+            return Ok(self.clone());
+        }
+        let rescaled = self.to_number()?.with_scale(scale).map(|number| number.to_decimal());
+        rescaled.ok_or_else(|| DataError(format!("the number {self} cannot be written with a scale of {scale}")))
+    }
+
     /// The same number as text and scale.
     pub fn to_number(&self) -> Result<Number, DataError> {
         Number::parse(&self.to_text()?)
@@ -239,6 +248,28 @@ impl Number {
         }
     }
 
+    /// The same number with zeros added or dropped behind the point; none if there are none to drop, or
+    /// too many to add.
+    fn with_scale(mut self, scale: i32) -> Option<Self> {
+        let added = i64::from(scale) - i64::from(self.scale);
+        if self.is_zero() {
+            // Zero is zero at any scale.
+        } else if let Ok(added) = usize::try_from(added) {
+            if added > MAX_DIGITS {
+                return None;
+            }
+            self.digits.extend(std::iter::repeat_n('0', added));
+        } else {
+            let kept = self.digits.len().checked_sub(usize::try_from(-added).ok()?)?;
+            if self.digits[kept..].bytes().any(|digit| digit != b'0') {
+                return None;
+            }
+            self.digits.truncate(kept);
+        }
+        self.scale = scale;
+        Some(self)
+    }
+
     fn unscaled(&self) -> Bytes {
         let sign = if self.negative { "-" } else { "" };
         let text = format!("{sign}{}", self.digits);
@@ -334,6 +365,25 @@ mod tests {
     fn numbers_beyond_64_bits_survive() {
         let text = "123456789012345678901234567890.5";
         assert_eq!(Decimal::parse(text).unwrap().to_text().unwrap(), text);
+    }
+
+    #[test]
+    fn a_scale_changes_only_without_loss() {
+        for (text, scale, expected) in [
+            ("156", 2, Some("156.00")),
+            ("1.5600", 2, Some("1.56")),
+            ("1.561", 2, None),
+            ("1E+3", 0, Some("1000")),
+            ("0", 3, Some("0.000")),
+            ("-5", i32::MAX, None),
+        ] {
+            let rescaled = Decimal::parse(text).unwrap().with_scale(scale).ok();
+            assert_eq!(
+                rescaled.map(|decimal| decimal.to_string()).as_deref(),
+                expected,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod error;
 mod number;
 mod rich;
 mod schema;
+pub mod time;
 mod validate;
 #[expect(clippy::module_inception, reason = "the value of the module that is about values")]
 mod value;

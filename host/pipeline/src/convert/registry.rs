@@ -1,0 +1,172 @@
+//! Which converter a class name stands for.
+
+use std::sync::Arc;
+
+use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, RawConfig, Validator};
+use bulkhead_model::plugin::{PluginDesc, PluginKind};
+
+use super::bytes::ByteArrayConverter;
+use super::number::{Kind, NumberConverter};
+use super::string::StringConverter;
+use super::{CONNECT_VERSION, ConvertError, Converter};
+
+/// What a converter is used for; it is told so as `converter.type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Key,
+    Value,
+    Header,
+}
+
+/// The classes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    String,
+    ByteArray,
+    Number(Kind),
+}
+
+const TYPE: &str = "converter.type";
+
+/// Every class with its full name and a sentence about it.
+const CLASSES: [(Class, &str, &str); 8] = [
+    (
+        Class::String,
+        "org.apache.kafka.connect.storage.StringConverter",
+        "Text in a character set of choice; values of other types as Java prints them.",
+    ),
+    (
+        Class::ByteArray,
+        "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "Bytes as they are; anything else is refused.",
+    ),
+    (
+        Class::Number(Kind::Boolean),
+        "org.apache.kafka.connect.converters.BooleanConverter",
+        "Booleans as one byte, 1 or 0.",
+    ),
+    (
+        Class::Number(Kind::Short),
+        "org.apache.kafka.connect.converters.ShortConverter",
+        "16-bit integers, big-endian.",
+    ),
+    (
+        Class::Number(Kind::Integer),
+        "org.apache.kafka.connect.converters.IntegerConverter",
+        "32-bit integers, big-endian.",
+    ),
+    (
+        Class::Number(Kind::Long),
+        "org.apache.kafka.connect.converters.LongConverter",
+        "64-bit integers, big-endian.",
+    ),
+    (
+        Class::Number(Kind::Float),
+        "org.apache.kafka.connect.converters.FloatConverter",
+        "32-bit floating point numbers, big-endian.",
+    ),
+    (
+        Class::Number(Kind::Double),
+        "org.apache.kafka.connect.converters.DoubleConverter",
+        "64-bit floating point numbers, big-endian.",
+    ),
+];
+
+/// Makes the converter of a class, by full or short name, from the part of the configuration that is
+/// its own (`key.converter.` and its like cut off).
+pub fn create(class: &str, config: &RawConfig, role: Role) -> Result<Arc<dyn Converter>, ConvertError> {
+    let class = resolve(class, role)?;
+    let mut config = config.clone();
+    config.set(TYPE, role.name());
+    let config = class
+        .config_def()
+        .parse(&config)
+        .map_err(|errors| ConvertError::Config(errors.join("; ")))?;
+    Ok(match class {
+        Class::String => Arc::new(StringConverter::new(&config)?),
+        Class::ByteArray => Arc::new(ByteArrayConverter::new()),
+        Class::Number(kind) => Arc::new(NumberConverter::new(kind)),
+    })
+}
+
+/// All converters, once for keys and values and once for headers.
+pub fn builtin_plugins() -> Vec<PluginDesc> {
+    CLASSES
+        .iter()
+        .flat_map(|(class, name, documentation)| {
+            class.kinds().iter().map(|kind| PluginDesc {
+                class: (*name).to_owned(),
+                aliases: Vec::new(),
+                kind: *kind,
+                version: Some(CONNECT_VERSION.to_owned()),
+                documentation: (*documentation).to_owned(),
+                config: class.config_def(),
+            })
+        })
+        .collect()
+}
+
+/// Finds a class by its full name, its simple one, or that without the ending of its kind.
+fn resolve(name: &str, role: Role) -> Result<Class, ConvertError> {
+    CLASSES
+        .iter()
+        .filter(|(class, _, _)| class.kinds().contains(&role.kind()))
+        .find(|(class, full, _)| {
+            let simple = full.rsplit('.').next().unwrap_or(full);
+            *full == name || simple == name || simple.strip_suffix(class.suffix()) == Some(name)
+        })
+        .map(|(class, _, _)| *class)
+        .ok_or_else(|| ConvertError::Config(format!("there is no {} of class {name}", role.kind())))
+}
+
+impl Class {
+    fn kinds(self) -> &'static [PluginKind] {
+        match self {
+            Self::String | Self::ByteArray | Self::Number(_) => &[PluginKind::Converter, PluginKind::HeaderConverter],
+        }
+    }
+
+    /// What a short name may leave out.
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::String | Self::ByteArray | Self::Number(_) => "Converter",
+        }
+    }
+
+    fn config_def(self) -> ConfigDef {
+        let mut def = match self {
+            Self::String => StringConverter::config_def(),
+            Self::ByteArray | Self::Number(_) => ConfigDef::default(),
+        };
+        def.keys.insert(0, type_key());
+        def
+    }
+}
+
+fn type_key() -> ConfigKey {
+    ConfigKey::new(
+        TYPE,
+        ConfigType::String,
+        DefaultValue::Required,
+        Importance::Low,
+        "What the converter is used for. Set by the worker.",
+    )
+    .with_validator(Validator::OneOf(["key", "value", "header"].map(str::to_owned).to_vec()))
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Value => "value",
+            Self::Header => "header",
+        }
+    }
+
+    fn kind(self) -> PluginKind {
+        match self {
+            Self::Key | Self::Value => PluginKind::Converter,
+            Self::Header => PluginKind::HeaderConverter,
+        }
+    }
+}
