@@ -225,6 +225,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 Ok(())
             }
             Verdict::Fail => {
+                progress.submitted.fail(sequence);
                 let record = match topic {
                     Some(topic) => format!("record {sequence} of this run, for topic `{topic}`,"),
                     None => format!("record {sequence} of this run"),

@@ -37,9 +37,18 @@ struct Entry {
     /// Where the source offset lies in its batch's `offsets`.
     offset_start: u32,
     offset_len: u32,
-    /// What the record weighs; 0 once it is settled.
+    /// What the record weighs.
     bytes: u32,
-    settled: bool,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Open,
+    /// Acknowledged or skipped.
+    Settled,
+    /// Will never be acknowledged: its offset, and those behind it, stay uncommitted.
+    Failed,
 }
 
 /// The record has no source offset.
@@ -103,7 +112,7 @@ impl Submitted {
             offset_start: offsets.start,
             offset_len: offsets.len,
             bytes,
-            settled: false,
+            fate: Fate::Open,
         };
         self.entries.push_back(entry);
         self.unsettled += 1;
@@ -113,14 +122,19 @@ impl Submitted {
 
     /// The record was acknowledged, or skipped.
     pub fn settle(&mut self, sequence: u64) {
-        let Some(index) = sequence.checked_sub(self.base) else {
-            return;
-        };
-        let Some(entry) = self.entries.get_mut(index as usize) else {
-            return;
-        };
-        if !entry.settled {
-            entry.settled = true;
+        self.decide(sequence, Fate::Settled);
+    }
+
+    /// The record failed for good, and that is the end of the task: nobody waits for it any more.
+    pub fn fail(&mut self, sequence: u64) {
+        self.decide(sequence, Fate::Failed);
+    }
+
+    fn decide(&mut self, sequence: u64, fate: Fate) {
+        let Some(index) = sequence.checked_sub(self.base) else { return };
+        let Some(entry) = self.entries.get_mut(index as usize) else { return };
+        if entry.fate == Fate::Open {
+            entry.fate = fate;
             self.unsettled -= 1;
             self.unsettled_bytes -= entry.bytes as usize;
         }
@@ -129,11 +143,11 @@ impl Submitted {
     /// Lets go of the settled records at the front; to be called on every turn, so that memory holds
     /// what is under way and not what was sent since the last commit.
     pub fn advance(&mut self) {
-        while let Some(entry) = self.entries.front().copied().filter(|entry| entry.settled) {
+        while let Some(entry) = self.entries.front().copied().filter(|entry| entry.fate == Fate::Settled) {
             let last_of_run = self
                 .entries
                 .get(1)
-                .is_none_or(|next| !next.settled || next.slot != entry.slot)
+                .is_none_or(|next| next.fate != Fate::Settled || next.slot != entry.slot)
                 || self.batches.get(1).is_some_and(|(first, _)| *first == self.base + 1);
             if last_of_run {
                 self.note_committable(entry, self.base);
@@ -176,7 +190,7 @@ impl Submitted {
         let mut blocked = HashSet::new();
         for index in 0..self.entries.len() {
             let entry = self.entries[index];
-            if !entry.settled {
+            if entry.fate != Fate::Settled {
                 blocked.insert(entry.slot);
             } else if entry.slot != NO_PARTITION && !blocked.contains(&entry.slot) {
                 self.note_committable(entry, self.base + index as u64);
@@ -309,6 +323,17 @@ mod tests {
         assert_eq!(submitted.unsettled(), 2);
         submitted.settle(sent[2]);
         assert_eq!(committable(&mut submitted), ["b=2"]);
+    }
+
+    #[test]
+    fn a_failed_record_is_not_waited_for_and_holds_back_what_comes_after() {
+        let mut submitted = Submitted::default();
+        let sent = submit(&mut submitted, &[("a", "1"), ("a", "2"), ("a", "3")]);
+        submitted.settle(sent[0]);
+        submitted.fail(sent[1]);
+        submitted.settle(sent[2]);
+        assert_eq!(submitted.unsettled(), 0);
+        assert_eq!(committable(&mut submitted), ["a=1"]);
     }
 
     #[test]
