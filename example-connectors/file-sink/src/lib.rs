@@ -1,1 +1,13 @@
-//! x
+//! Writes each record's value as a line of a file: the keys and behaviour of Kafka Connect's FileStreamSink.
+
+mod output;
+mod task;
+
+pub use output::Output;
+pub use task::{FileSinkTask, Settings};
+
+bulkhead_sdk::export! {
+    sink "io.bulkhead.FileStreamSinkConnector" => FileSinkTask
+        aliases ["org.apache.kafka.connect.file.FileStreamSinkConnector"]
+        needs { files: read_write }
+}

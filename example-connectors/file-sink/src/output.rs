@@ -1,0 +1,58 @@
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use bulkhead_sdk::prelude::*;
+
+/// How much is kept before it is written to the file.
+const BUFFER: usize = 128 * 1024;
+
+/// Where lines go.
+#[derive(Debug)]
+pub enum Output {
+    /// To the end of a file.
+    File(BufWriter<File>),
+    /// To the connector's log: there is no standard output in a sandbox.
+    Log,
+}
+
+impl Output {
+    /// Opens the file, or makes it; what is in it stays.
+    pub fn open(path: Option<&str>) -> Result<Self> {
+        let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(Self::Log) };
+        let file = File::options().create(true).append(true).open(path).map_err(|error| refused(path, error))?;
+        Ok(Self::File(BufWriter::with_capacity(BUFFER, file)))
+    }
+
+    /// Writes one line; it may stay in the buffer until the next [`flush`](Self::flush).
+    pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(file) => {
+                file.write_all(line)?;
+                file.write_all(b"\n")
+            }
+            Self::Log => {
+                info!("{}", String::from_utf8_lossy(line));
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands everything to the file.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Log => Ok(()),
+        }
+    }
+}
+
+/// In a sandbox a folder that isn't granted looks as if it weren't there, so the message names both.
+fn refused(path: &str, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+            ": its folder must exist, and be granted for writing by sandbox.files"
+        }
+        _ => "",
+    };
+    Error::config("file")(error).context(format!("cannot write to `{path}`{hint}"))
+}
