@@ -192,6 +192,11 @@ impl Schema {
         self.0.fields.iter().position(|(name, _)| name == field)
     }
 
+    /// Makes the schema known to the worker now. Not needed: it is done when a record is first written with it.
+    pub fn register(&self) -> Result<()> {
+        self.id().map(drop)
+    }
+
     pub(super) fn accepts_null(&self) -> bool {
         self.0.optional || self.0.default.is_some()
     }

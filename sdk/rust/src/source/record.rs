@@ -40,6 +40,11 @@ impl<'b> Record<'b> {
         self.plain(Part::Key, TEXT, text.as_ref().as_bytes())
     }
 
+    /// A text as the key, formatted in place.
+    pub fn key_fmt(self, text: fmt::Arguments<'_>) -> Self {
+        self.written(Part::Key, TEXT, |data| data.write_fmt(text).map_err(Error::data))
+    }
+
     /// Bytes as the key.
     pub fn key_bytes(self, bytes: impl AsRef<[u8]>) -> Self {
         self.plain(Part::Key, BYTES, bytes.as_ref())
