@@ -13,6 +13,12 @@ use crate::validate::ConfigInfos;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis(pub u64);
 
+impl Millis {
+    pub(crate) fn plus(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+}
+
 /// Ties a reply to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
@@ -42,9 +48,18 @@ pub enum Event {
 /// Something to be done. The driver performs them in order and brings outcomes back as events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    Reply { id: RequestId, answer: Result<Reply, Refusal> },
-    AppendConfig { token: Token, records: Vec<ConfigRecord> },
-    AppendStatus { token: Token, record: StatusRecord },
+    Reply {
+        id: RequestId,
+        answer: Result<Reply, Refusal>,
+    },
+    AppendConfig {
+        token: Token,
+        records: Vec<ConfigRecord>,
+    },
+    AppendStatus {
+        token: Token,
+        record: StatusRecord,
+    },
     Work(work::Command),
 }
 
@@ -52,9 +67,15 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigRecord {
     /// `connector-NAME`; none removes it.
-    Connector { name: ConnectorName, config: Option<RawConfig> },
+    Connector {
+        name: ConnectorName,
+        config: Option<RawConfig>,
+    },
     /// `target-state-NAME`; none removes it.
-    TargetState { name: ConnectorName, state: Option<TargetState> },
+    TargetState {
+        name: ConnectorName,
+        state: Option<TargetState>,
+    },
     /// `task-NAME-N`: takes effect with the commit.
     Task { id: TaskId, config: RawConfig },
     /// `commit-NAME`: the task records before it, this many, are now the connector's tasks.
@@ -75,10 +96,22 @@ pub struct RestartRequest {
 #[derive(Clone, Debug, PartialEq)]
 pub enum StatusRecord {
     /// None removes the status.
-    Connector { name: ConnectorName, status: Option<Status> },
-    Task { id: TaskId, status: Option<Status> },
+    Connector {
+        name: ConnectorName,
+        status: Option<Status>,
+    },
+    Task {
+        id: TaskId,
+        status: Option<Status>,
+    },
     /// The connector uses a topic (KIP-558); `used: false` forgets it.
-    Topic { connector: ConnectorName, topic: String, task: u32, used: bool, discovered: Millis },
+    Topic {
+        connector: ConnectorName,
+        topic: String,
+        task: u32,
+        used: bool,
+        discovered: Millis,
+    },
 }
 
 /// What a worker says of an instance.
@@ -97,26 +130,60 @@ pub enum Request {
     /// `/health` (KIP-1017): answered as soon as the herder gets to it.
     Ping,
     /// POST: fails if the connector exists. `initial_state` as in KIP-980.
-    CreateConnector { name: ConnectorName, config: ConfigPatch, initial_state: Option<TargetState> },
+    CreateConnector {
+        name: ConnectorName,
+        config: ConfigPatch,
+        initial_state: Option<TargetState>,
+    },
     /// PUT config: creates or replaces.
-    PutConfig { name: ConnectorName, config: ConfigPatch },
+    PutConfig {
+        name: ConnectorName,
+        config: ConfigPatch,
+    },
     /// PATCH config (KIP-477): null removes a key.
-    PatchConfig { name: ConnectorName, patch: ConfigPatch },
-    DeleteConnector { name: ConnectorName },
-    ConnectorInfo { name: ConnectorName },
-    ConnectorConfig { name: ConnectorName },
-    TaskInfos { name: ConnectorName },
-    SetTargetState { name: ConnectorName, state: TargetState },
+    PatchConfig {
+        name: ConnectorName,
+        patch: ConfigPatch,
+    },
+    DeleteConnector {
+        name: ConnectorName,
+    },
+    ConnectorInfo {
+        name: ConnectorName,
+    },
+    ConnectorConfig {
+        name: ConnectorName,
+    },
+    TaskInfos {
+        name: ConnectorName,
+    },
+    SetTargetState {
+        name: ConnectorName,
+        state: TargetState,
+    },
     /// POST restart without flags: the connector instance alone, answered when it is done.
-    RestartConnector { name: ConnectorName },
+    RestartConnector {
+        name: ConnectorName,
+    },
     /// POST restart with flags.
     Restart(RestartRequest),
-    RestartTask { id: TaskId },
-    Offsets { name: ConnectorName },
+    RestartTask {
+        id: TaskId,
+    },
+    Offsets {
+        name: ConnectorName,
+    },
     /// PATCH offsets; with none, DELETE offsets: reset all.
-    AlterOffsets { name: ConnectorName, offsets: Option<Vec<OffsetEntry>> },
-    ResetTopics { name: ConnectorName },
-    ValidateConfig { config: ConfigPatch },
+    AlterOffsets {
+        name: ConnectorName,
+        offsets: Option<Vec<OffsetEntry>>,
+    },
+    ResetTopics {
+        name: ConnectorName,
+    },
+    ValidateConfig {
+        config: ConfigPatch,
+    },
 }
 
 /// A good answer.
@@ -130,7 +197,10 @@ pub enum Reply {
     /// 202 of a restart: present states with RESTARTING for those that will be restarted.
     Restarting(ConnectorStatus),
     Offsets(Vec<OffsetEntry>),
-    OffsetsAltered { outcome: work::OffsetsOutcome, reset: bool },
+    OffsetsAltered {
+        outcome: work::OffsetsOutcome,
+        reset: bool,
+    },
     Validated(ConfigInfos),
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bulkhead_model::plugin::PluginCatalog;
+use bulkhead_model::plugin::{PluginCatalog, PluginKind};
 use bulkhead_model::{ConnectorName, TaskId};
 
-use crate::api::{ConnectorInfo, ConnectorStatus, ReportedState};
+use crate::api::{ConnectorInfo, ConnectorKind, ConnectorStatus, Refusal, Reply, ReportedState, Status, TaskInfo};
+use crate::validate::{ConfigKeyInfo, Defaults, plugin_keys};
+use crate::{Herder, Settings};
 
 /// A snapshot; cheap to clone behind its `Arc`.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,7 @@ pub struct ClusterView {
     pub connectors: BTreeMap<ConnectorName, Arc<ConnectorView>>,
     /// Statuses outlive their connector for a moment, so they are kept apart.
     pub statuses: BTreeMap<ConnectorName, Arc<ConnectorStatus>>,
+    defaults: Defaults,
 }
 
 /// One connector.
@@ -26,8 +29,113 @@ pub struct ConnectorView {
 }
 
 impl ClusterView {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            defaults: Defaults::of(settings),
+            ..Self::default()
+        }
+    }
+
     pub fn task_status(&self, task: &TaskId) -> Option<&ReportedState> {
         let status = self.statuses.get(&task.connector)?;
-        status.tasks.iter().find(|(number, _)| *number == task.number).map(|(_, state)| state)
+        status
+            .tasks
+            .iter()
+            .find(|(number, _)| *number == task.number)
+            .map(|(_, state)| state)
+    }
+
+    /// The keys of a plugin as `GET /connector-plugins/{plugin}/config` lists them: of a connector its
+    /// own, then those that every connector has.
+    pub fn plugin_keys(&self, name: &str) -> Result<Vec<ConfigKeyInfo>, Refusal> {
+        plugin_keys(&self.plugins, &self.defaults, name)
+    }
+}
+
+impl Herder {
+    /// Makes anew what was touched. Whoever holds the former snapshot keeps it.
+    pub(crate) fn refresh_view(&mut self) {
+        let touched = std::mem::take(&mut self.touched);
+        let same_plugins = Arc::ptr_eq(&self.plugins, &self.view.plugins);
+        if touched.is_empty() && same_plugins {
+            return;
+        }
+        let mut view = ClusterView::clone(&self.view);
+        view.plugins = Arc::clone(&self.plugins);
+        for name in touched {
+            set(&mut view.connectors, &name, self.connector_view(&name));
+            set(&mut view.statuses, &name, self.connector_status(&name));
+        }
+        self.view = Arc::new(view);
+    }
+
+    fn connector_view(&self, name: &ConnectorName) -> Option<ConnectorView> {
+        let info = self.connector_info(name)?;
+        Some(ConnectorView {
+            info,
+            topics: self.statuses.topics(name).cloned().collect(),
+        })
+    }
+
+    pub(crate) fn connector_info(&self, name: &ConnectorName) -> Option<ConnectorInfo> {
+        let connector = self.cluster.get(name)?;
+        Some(ConnectorInfo {
+            name: name.clone(),
+            config: connector.config.clone(),
+            tasks: connector.task_numbers().map(|number| name.task(number)).collect(),
+            kind: self.kind(name),
+        })
+    }
+
+    pub(crate) fn task_infos(&self, name: &ConnectorName) -> Option<Reply> {
+        let connector = self.cluster.get(name)?;
+        let tasks = connector.task_numbers().zip(&connector.tasks.configs);
+        Some(Reply::Tasks(
+            tasks
+                .map(|(number, config)| TaskInfo {
+                    id: name.task(number),
+                    config: config.clone(),
+                })
+                .collect(),
+        ))
+    }
+
+    /// Unknown if the connector isn't configured or its class isn't installed.
+    pub(crate) fn kind(&self, name: &ConnectorName) -> ConnectorKind {
+        let class = self
+            .cluster
+            .get(name)
+            .and_then(|connector| connector.config.connector_class());
+        match class
+            .and_then(|class| self.plugins.connector(class).ok())
+            .map(|plugin| plugin.kind)
+        {
+            Some(PluginKind::Source) => ConnectorKind::Source,
+            Some(PluginKind::Sink) => ConnectorKind::Sink,
+            None
+            | Some(
+                PluginKind::Transformation
+                | PluginKind::Predicate
+                | PluginKind::Converter
+                | PluginKind::HeaderConverter,
+            ) => ConnectorKind::Unknown,
+        }
+    }
+}
+
+fn set<V>(map: &mut BTreeMap<ConnectorName, Arc<V>>, name: &ConnectorName, value: Option<V>) {
+    match value {
+        Some(value) => map.insert(name.clone(), Arc::new(value)),
+        None => map.remove(name),
+    };
+}
+
+/// A status as REST shows it.
+pub(crate) fn reported(status: &Status) -> ReportedState {
+    ReportedState {
+        state: status.state.name(),
+        worker: status.worker.clone(),
+        trace: status.state.trace().map(str::to_owned),
+        version: status.version.clone(),
     }
 }

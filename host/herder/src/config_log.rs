@@ -1,0 +1,120 @@
+//! Writing to the config log, and what its records set off.
+
+use std::collections::VecDeque;
+
+use bulkhead_model::ConnectorName;
+
+use crate::Herder;
+use crate::api::{ConfigRecord, Effect, Refusal, Reply, RequestId};
+use crate::changes::{Change, Step, Then, Write};
+use crate::questions::Question;
+
+impl Herder {
+    /// Asks for a change; it begins when its turn comes.
+    pub(crate) fn submit(&mut self, name: &ConnectorName, change: Change) {
+        self.changes.add(name, change);
+        self.advance(name);
+    }
+
+    /// Begins the next changes of a connector, until one has to wait for something.
+    pub(crate) fn advance(&mut self, name: &ConnectorName) {
+        while let Some(change) = self.changes.next(name) {
+            self.begin(name, change);
+        }
+    }
+
+    /// Appends the batches one after the other, each when the one before it was read back.
+    pub(crate) fn write(
+        &mut self,
+        name: &ConnectorName,
+        batches: impl IntoIterator<Item = Vec<ConfigRecord>>,
+        then: Then,
+    ) {
+        self.write_next(name, batches.into_iter().collect(), then);
+    }
+
+    fn write_next(&mut self, name: &ConnectorName, mut batches: VecDeque<Vec<ConfigRecord>>, then: Then) {
+        let Some(records) = batches.pop_front() else {
+            return self.written(name, then);
+        };
+        self.changes
+            .enter(name, Step::Writing(Write::new(&records, batches, then)));
+        let token = self.questions.ask(Question::ConfigAppend(name.clone()));
+        self.effects.push(Effect::AppendConfig { token, records });
+    }
+
+    pub(crate) fn config_record(&mut self, record: ConfigRecord) {
+        let name = record.connector().clone();
+        self.cluster.apply(&record);
+        self.changes.read(&record);
+        self.touch(&name);
+        match record {
+            ConfigRecord::Restart(request) => self.restart_requested(request),
+            ConfigRecord::Connector { config: None, .. } => {
+                self.forget_topics(&name);
+                self.reconcile(&name);
+            }
+            ConfigRecord::Connector { .. }
+            | ConfigRecord::TargetState { .. }
+            | ConfigRecord::Task { .. }
+            | ConfigRecord::Commit { .. } => self.reconcile(&name),
+        }
+        self.go_on_writing(&name);
+    }
+
+    pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => {
+                if let Some(write) = self.changes.writing(name) {
+                    write.acknowledged = true;
+                }
+                self.go_on_writing(name);
+            }
+            Err(error) => self.write_failed(name, &error),
+        }
+    }
+
+    fn go_on_writing(&mut self, name: &ConnectorName) {
+        if !self.changes.writing(name).is_some_and(|write| write.is_complete()) {
+            return;
+        }
+        let Some(Step::Writing(write)) = self.changes.leave(name) else {
+            return;
+        };
+        self.write_next(name, write.later, write.then);
+        self.advance(name);
+    }
+
+    fn written(&mut self, name: &ConnectorName, then: Then) {
+        match then {
+            Then::Stored { id, created } => self.stored(id, name, created),
+            Then::Done { id } => self.reply(id, Ok(Reply::Done)),
+            Then::Restarting { id, status } => self.reply(id, Ok(Reply::Restarting(status))),
+            Then::TasksPublished => self.tasks_published(name),
+        }
+    }
+
+    /// The change may still come to be: what is said here is that nobody knows.
+    fn write_failed(&mut self, name: &ConnectorName, error: &str) {
+        let Some(Step::Writing(write)) = self.changes.leave(name) else {
+            return;
+        };
+        tracing::warn!(connector = %name, error, "A change could not be written to the config log.");
+        match write.then {
+            Then::Stored { id, .. } | Then::Done { id } | Then::Restarting { id, .. } => {
+                self.refuse_unwritten(id, error)
+            }
+            Then::TasksPublished => self.tasks_not_published(name, error),
+        }
+        self.advance(name);
+    }
+
+    fn refuse_unwritten(&mut self, id: RequestId, error: &str) {
+        self.reply(
+            id,
+            Err(Refusal::Failed(format!(
+                "The change could not be written to the config log: {error}"
+            ))),
+        );
+    }
+}

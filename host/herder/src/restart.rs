@@ -1,0 +1,138 @@
+//! Restarts of connectors and tasks (KIP-745).
+
+use bulkhead_model::{ConnectorName, Instance, TaskId};
+
+use crate::Herder;
+use crate::api::{ConfigRecord, ConnectorStatus, Refusal, RequestId, RestartRequest, Status};
+use crate::changes::Then;
+use crate::statuses::Statuses;
+use crate::view::reported;
+use crate::waiting::Wait;
+
+/// Which instances a request is about, by the states they are in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RestartPlan {
+    pub(crate) connector: bool,
+    pub(crate) tasks: Vec<u32>,
+}
+
+impl RestartRequest {
+    fn concerns(&self, status: &Status) -> bool {
+        !self.only_failed || status.state.is_failed()
+    }
+}
+
+impl RestartPlan {
+    /// None if nothing is known of the connector's state.
+    pub(crate) fn new(request: &RestartRequest, statuses: &Statuses) -> Option<Self> {
+        let connector = request.concerns(statuses.connector(&request.connector)?);
+        let tasks = statuses
+            .tasks(&request.connector)
+            .filter(|(_, status)| request.include_tasks && request.concerns(status));
+        Some(Self {
+            connector,
+            tasks: tasks.map(|(number, _)| number).collect(),
+        })
+    }
+
+    fn instances(&self, name: &ConnectorName) -> impl Iterator<Item = Instance> {
+        let connector = self.connector.then(|| Instance::Connector(name.clone()));
+        connector
+            .into_iter()
+            .chain(self.tasks.iter().map(|&number| Instance::Task(name.task(number))))
+    }
+
+    /// Present states, traces included, with RESTARTING for what will be restarted.
+    fn mark(&self, mut status: ConnectorStatus) -> ConnectorStatus {
+        const RESTARTING: &str = "RESTARTING";
+        if self.connector {
+            status.connector.state = RESTARTING;
+        }
+        for (number, task) in &mut status.tasks {
+            if self.tasks.contains(number) {
+                task.state = RESTARTING;
+            }
+        }
+        status
+    }
+}
+
+impl Herder {
+    /// A restart with flags: it is written, then every worker acts on what is its own.
+    pub(crate) fn begin_restart(&mut self, name: &ConnectorName, id: RequestId, request: RestartRequest) {
+        if !self.cluster.contains(name) {
+            return self.reply(id, Err(unknown_connector(name)));
+        }
+        let plan = RestartPlan::new(&request, &self.statuses);
+        let Some((plan, status)) = plan.zip(self.connector_status(name)) else {
+            return self.reply(
+                id,
+                Err(Refusal::NotFound(format!("Status for connector {name} not found"))),
+            );
+        };
+        let then = Then::Restarting {
+            id,
+            status: plan.mark(status),
+        };
+        self.write(name, [vec![ConfigRecord::Restart(request)]], then);
+    }
+
+    /// A restart request was read from the log.
+    pub(crate) fn restart_requested(&mut self, request: RestartRequest) {
+        let Some(plan) = RestartPlan::new(&request, &self.statuses) else {
+            return;
+        };
+        for instance in plan.instances(&request.connector) {
+            self.restart_instance(&instance);
+        }
+    }
+
+    /// A restart of the connector alone, answered when it is up again.
+    pub(crate) fn restart_connector(&mut self, id: RequestId, name: ConnectorName) {
+        if !self.cluster.contains(&name) {
+            return self.reply(id, Err(unknown_connector(&name)));
+        }
+        let after = self.instances.last_run();
+        self.restart_instance(&Instance::Connector(name.clone()));
+        self.wait(id, Wait::ConnectorRestarted { name, after });
+    }
+
+    /// A restart of one task, answered when it is on its way.
+    pub(crate) fn restart_task(&mut self, id: RequestId, task: TaskId) {
+        let Some(connector) = self.cluster.get(&task.connector) else {
+            return self.reply(id, Err(unknown_connector(&task.connector)));
+        };
+        if !connector.has_task(task.number) {
+            return self.reply(id, Err(Refusal::NotFound(format!("Unknown task: {task}"))));
+        }
+        let after = self.instances.last_run();
+        self.restart_instance(&Instance::Task(task.clone()));
+        self.wait(id, Wait::TaskRestarted { task, after });
+    }
+
+    fn restart_instance(&mut self, instance: &Instance) {
+        let actions = self.instances.restart(instance);
+        self.perform(instance, actions);
+    }
+
+    pub(crate) fn connector_status(&self, name: &ConnectorName) -> Option<ConnectorStatus> {
+        let connector = self.statuses.connector(name)?;
+        let tasks = self
+            .statuses
+            .tasks(name)
+            .map(|(number, status)| (number, reported(status)));
+        Some(ConnectorStatus {
+            name: name.clone(),
+            kind: self.kind(name),
+            connector: reported(connector),
+            tasks: tasks.collect(),
+        })
+    }
+}
+
+fn unknown_connector(name: &ConnectorName) -> Refusal {
+    Refusal::NotFound(format!("Unknown connector: {name}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Writing to the status log, and what comes back from it.
+
+use std::collections::BTreeMap;
+
+use bulkhead_model::{ConnectorName, Instance, State};
+
+use crate::Herder;
+use crate::api::{Effect, Millis, Status, StatusRecord, Token};
+use crate::questions::Question;
+use crate::statuses::StatusKey;
+
+/// How long a status that could not be written waits for its next try.
+const RETRY_MILLIS: u64 = 1_000;
+
+/// Keeps trying until the newest status of everything is written.
+#[derive(Debug, Default)]
+pub(crate) struct StatusWrites {
+    /// The last append for each key that isn't acknowledged.
+    newest: BTreeMap<StatusKey, Token>,
+    failed: BTreeMap<StatusKey, (Millis, StatusRecord)>,
+}
+
+impl StatusWrites {
+    pub(crate) fn next_deadline(&self) -> Option<Millis> {
+        self.failed.values().map(|(due, _)| *due).min()
+    }
+}
+
+impl Herder {
+    pub(crate) fn report(&mut self, instance: &Instance, state: State, version: Option<String>) {
+        let version = match state {
+            State::Running | State::Paused | State::Stopped | State::Failed { .. } => {
+                version.or_else(|| self.plugin_version(instance.connector()))
+            }
+            State::Unassigned | State::Restarting => None,
+        };
+        let status = Status {
+            state,
+            worker: self.settings.worker.clone(),
+            generation: 0,
+            version,
+        };
+        self.append_status(StatusRecord::of(instance, Some(status)));
+    }
+
+    pub(crate) fn forget_status(&mut self, instance: &Instance) {
+        self.append_status(StatusRecord::of(instance, None));
+    }
+
+    pub(crate) fn append_status(&mut self, record: StatusRecord) {
+        let key = record.key();
+        let token = self.questions.ask(Question::StatusAppend(record.clone()));
+        self.status_writes.failed.remove(&key);
+        self.status_writes.newest.insert(key, token);
+        self.effects.push(Effect::AppendStatus { token, record });
+    }
+
+    pub(crate) fn status_appended(&mut self, token: Token, record: StatusRecord, outcome: Result<(), String>) {
+        let key = record.key();
+        if self.status_writes.newest.get(&key) != Some(&token) {
+            return;
+        }
+        self.status_writes.newest.remove(&key);
+        if let Err(error) = outcome {
+            tracing::warn!(connector = %key.connector(), error, "A status could not be written; trying again.");
+            self.status_writes
+                .failed
+                .insert(key, (self.now.plus(RETRY_MILLIS), record));
+        }
+    }
+
+    pub(crate) fn retry_statuses(&mut self) {
+        let now = self.now;
+        let due: Vec<_> = self
+            .status_writes
+            .failed
+            .extract_if(.., |_, (due, _)| *due <= now)
+            .collect();
+        for (_, (_, record)) in due {
+            self.append_status(record);
+        }
+    }
+
+    pub(crate) fn status_record(&mut self, record: &StatusRecord) {
+        self.statuses.apply(record);
+        self.touch(record.key().connector());
+    }
+
+    fn plugin_version(&self, name: &ConnectorName) -> Option<String> {
+        let class = self.cluster.get(name)?.config.connector_class()?;
+        self.plugins.connector(class).ok()?.version.clone()
+    }
+}

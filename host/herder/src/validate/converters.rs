@@ -1,0 +1,64 @@
+//! The keys of the converters that a configuration names.
+
+use bulkhead_model::config::{ConfigKey, Given};
+use bulkhead_model::plugin::{PluginDesc, PluginKind};
+
+use super::infos::Entry;
+use super::judge::Case;
+
+/// Key, value or header converter.
+pub(super) struct Role {
+    pub(super) key: &'static str,
+    pub(super) kind: PluginKind,
+    /// What `converter.type` says.
+    name: &'static str,
+}
+
+pub(super) const KEY: Role = Role {
+    key: "key.converter",
+    kind: PluginKind::Converter,
+    name: "key",
+};
+pub(super) const VALUE: Role = Role {
+    key: "value.converter",
+    kind: PluginKind::Converter,
+    name: "value",
+};
+pub(super) const HEADER: Role = Role {
+    key: "header.converter",
+    kind: PluginKind::HeaderConverter,
+    name: "header",
+};
+
+/// Nothing for the worker's own converter: its keys are not the connector's to set.
+pub(super) fn entries(case: &Case<'_>, role: &Role) -> Vec<Entry> {
+    let named = case.text(role.key);
+    let plugin = named.and_then(|class| case.catalog.resolve(class.trim(), &[role.kind]).ok());
+    plugin.map_or_else(Vec::new, |plugin| entries_of(case, role, plugin))
+}
+
+fn entries_of(case: &Case<'_>, role: &Role, plugin: &PluginDesc) -> Vec<Entry> {
+    let shown = plugin.config.keys.iter().filter(|key| !key.internal);
+    let entry = |key: &ConfigKey| {
+        let prefixed = prefixed(key, role);
+        let given = match case.given(&prefixed.name) {
+            Given::Absent if key.name == "converter.type" => Given::Text(role.name),
+            given => given,
+        };
+        let value = prefixed.validate(given);
+        Entry {
+            key: Some(prefixed),
+            value,
+        }
+    };
+    shown.map(entry).collect()
+}
+
+fn prefixed(key: &ConfigKey, role: &Role) -> ConfigKey {
+    let prefix = |name: &str| format!("{}.{name}", role.key);
+    ConfigKey {
+        name: prefix(&key.name),
+        dependents: key.dependents.iter().map(|dependent| prefix(dependent)).collect(),
+        ..key.clone()
+    }
+}

@@ -1,0 +1,68 @@
+//! The keys by which a connector asks for more than the sandbox gives by default. Whether it may have
+//! it is the worker's verdict.
+
+use bulkhead_model::config::{ConfigKey, ConfigType, DefaultValue, Importance, Validator, Width};
+
+const GROUP: &str = "Sandbox";
+
+pub(super) fn keys() -> Vec<ConfigKey> {
+    let key = |order, name: &str, kind, display: &str, documentation: &str| {
+        ConfigKey::new(name, kind, DefaultValue::Null, Importance::Medium, documentation).with_group(
+            GROUP,
+            order,
+            Width::Medium,
+            display,
+        )
+    };
+    let positive = || Validator::Range {
+        min: Some("1".to_owned()),
+        max: None,
+    };
+    vec![
+        key(
+            1,
+            "sandbox.memory",
+            ConfigType::String,
+            "Memory",
+            "Bytes of memory that the connector and each task may use.",
+        ),
+        key(
+            2,
+            "sandbox.files",
+            ConfigType::List,
+            "Files",
+            "Folders that may be used, as path:ro or path:rw.",
+        ),
+        key(
+            3,
+            "sandbox.network",
+            ConfigType::List,
+            "Network",
+            "Hosts that may be connected to, as host:port; a host may be *.name, an address or a range of addresses, \
+             and a port may be *.",
+        ),
+        key(
+            4,
+            "sandbox.env",
+            ConfigType::List,
+            "Environment",
+            "Names of the worker's environment variables that are passed on.",
+        ),
+        key(
+            5,
+            "sandbox.call.timeout.ms",
+            ConfigType::Long,
+            "Call time-out",
+            "How long a call into the plugin may take, other than poll and put.",
+        )
+        .with_validator(positive()),
+        key(
+            6,
+            "sandbox.cpu.burst.ms",
+            ConfigType::Long,
+            "CPU burst",
+            "CPU time that one call into the plugin may use.",
+        )
+        .with_validator(positive()),
+    ]
+}
