@@ -72,21 +72,13 @@ pub(crate) struct Message {
 
 impl<'a> From<&'a ConnectorInfo> for Info<'a> {
     fn from(info: &'a ConnectorInfo) -> Self {
-        Self {
-            name: &info.name,
-            config: &info.config,
-            tasks: &info.tasks,
-            kind: word(info.kind),
-        }
+        Self { name: &info.name, config: &info.config, tasks: &info.tasks, kind: word(info.kind) }
     }
 }
 
 impl<'a> From<&'a TaskInfo> for TaskConfig<'a> {
     fn from(info: &'a TaskInfo) -> Self {
-        Self {
-            id: &info.id,
-            config: &info.config,
-        }
+        Self { id: &info.id, config: &info.config }
     }
 }
 
@@ -95,11 +87,7 @@ impl<'a> From<&'a ConnectorStatus> for Status<'a> {
         Self {
             name: &status.name,
             connector: StateBody::from(&status.connector),
-            tasks: status
-                .tasks
-                .iter()
-                .map(|(number, state)| TaskState::new(*number, state))
-                .collect(),
+            tasks: status.tasks.iter().map(|(number, state)| TaskState::new(*number, state)).collect(),
             kind: word(status.kind),
         }
     }
@@ -107,10 +95,7 @@ impl<'a> From<&'a ConnectorStatus> for Status<'a> {
 
 impl<'a> TaskState<'a> {
     pub(crate) fn new(number: u32, state: &'a ReportedState) -> Self {
-        Self {
-            id: number,
-            state: StateBody::from(state),
-        }
+        Self { id: number, state: StateBody::from(state) }
     }
 }
 
@@ -121,24 +106,16 @@ impl<'a> From<&'a ReportedState> for StateBody<'a> {
             state: reported.state,
             worker_id: &reported.worker,
             trace: reported.trace.as_deref().filter(|trace| !trace.is_empty()),
-            version: if unreported {
-                Some(None)
-            } else {
-                reported.version.as_deref().map(Some)
-            },
+            version: if unreported { Some(None) } else { reported.version.as_deref().map(Some) },
         }
     }
 }
 
 impl<'a> From<&'a [OffsetEntry]> for Offsets<'a> {
     fn from(entries: &'a [OffsetEntry]) -> Self {
-        let offset = |entry: &'a OffsetEntry| Offset {
-            partition: entry.partition.as_ref(),
-            offset: entry.offset.as_ref(),
-        };
-        Self {
-            offsets: entries.iter().map(offset).collect(),
-        }
+        let offset =
+            |entry: &'a OffsetEntry| Offset { partition: entry.partition.as_ref(), offset: entry.offset.as_ref() };
+        Self { offsets: entries.iter().map(offset).collect() }
     }
 }
 

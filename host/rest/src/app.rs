@@ -46,9 +46,7 @@ impl App {
     /// Asks the herder, and waits as long as a request may take.
     pub(crate) async fn ask(&self, request: Request) -> Result<Reply, Error> {
         let answer = timeout(self.0.request_timeout, self.0.herder.request(request)).await;
-        Ok(answer.map_err(|_| Error::TimedOut {
-            stage: self.0.herder.stage(),
-        })??)
+        Ok(answer.map_err(|_| Error::TimedOut { stage: self.0.herder.stage() })??)
     }
 
     /// Asks for something that has no result but its success.
@@ -69,10 +67,7 @@ impl App {
     }
 
     fn unresponsive(&self, reason: String) -> Unresponsive {
-        Unresponsive {
-            starting: self.0.herder.is_starting(),
-            reason,
-        }
+        Unresponsive { starting: self.0.herder.is_starting(), reason }
     }
 
     pub(crate) fn view(&self) -> Arc<ClusterView> {

@@ -50,9 +50,7 @@ impl<S: Send + Sync> FromRequest<S> for AnyBody {
 
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
     let read = timeout(BODY_DEADLINE, Bytes::from_request(request.with_limited_body(), state)).await;
-    let read = read.map_err(|_| Error::BodyTooSlow {
-        seconds: BODY_DEADLINE.as_secs(),
-    })?;
+    let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
     read.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Error::BodyTooLarge { limit: MAX_BODY },
         _ => Error::bad_request(format!("the body could not be read: {rejection}")),
@@ -67,10 +65,7 @@ impl Body {
             return Err(Error::bad_request("the body is empty; it must be JSON"));
         }
         serde_json::from_slice(text)
-            .map(|raw| Json {
-                place: "the body".to_owned(),
-                raw,
-            })
+            .map(|raw| Json { place: "the body".to_owned(), raw })
             .map_err(|error| Error::bad_request(format!("the body is no valid JSON: {error}")))
     }
 
@@ -104,18 +99,12 @@ impl<'a> Json<'a> {
 
     pub(crate) fn object(self) -> Result<Members<'a>, Error> {
         let rest = self.read("an object")?;
-        Ok(Members {
-            place: self.place,
-            rest,
-        })
+        Ok(Members { place: self.place, rest })
     }
 
     pub(crate) fn list(self) -> Result<Vec<Json<'a>>, Error> {
         let items: Vec<&RawValue> = self.read("a list")?;
-        let item = |(index, raw)| Json {
-            place: format!("item {index} of {}", self.place),
-            raw,
-        };
+        let item = |(index, raw)| Json { place: format!("item {index} of {}", self.place), raw };
         Ok(items.into_iter().enumerate().map(item).collect())
     }
 
@@ -139,10 +128,7 @@ impl<'a> Json<'a> {
         let members = self.object()?;
         let place = members.place;
         let entry = |(key, raw)| {
-            let value = Json {
-                place: format!("`{key}` in {place}"),
-                raw,
-            };
+            let value = Json { place: format!("`{key}` in {place}"), raw };
             Ok((key, value.text()?))
         };
         members.rest.into_iter().map(entry).collect()
@@ -176,20 +162,15 @@ impl<'a> Members<'a> {
     /// Takes a member out; one that is `null` is as good as absent.
     pub(crate) fn take(&mut self, name: &str) -> Option<Json<'a>> {
         let raw = self.rest.swap_remove(name)?;
-        Json {
-            place: format!("`{name}` in {}", self.place),
-            raw,
-        }
-        .or_null()
+        Json { place: format!("`{name}` in {}", self.place), raw }.or_null()
     }
 
     /// Refuses members that nobody took.
     pub(crate) fn finish(self, known: &str) -> Result<(), Error> {
         match self.rest.keys().next() {
-            Some(unknown) => Err(Error::bad_request(format!(
-                "{} has the unknown member `{unknown}`; known are {known}",
-                self.place
-            ))),
+            Some(unknown) => {
+                Err(Error::bad_request(format!("{} has the unknown member `{unknown}`; known are {known}", self.place)))
+            }
             None => Ok(()),
         }
     }
@@ -221,10 +202,7 @@ mod tests {
 
     #[test]
     fn the_last_of_repeated_keys_wins_and_a_byte_order_mark_is_skipped() {
-        check(
-            "\u{FEFF}{\"a\": \"1\", \"b\": \"2\", \"a\": \"3\"}",
-            r#"a=Some("3");b=Some("2");"#,
-        );
+        check("\u{FEFF}{\"a\": \"1\", \"b\": \"2\", \"a\": \"3\"}", r#"a=Some("3");b=Some("2");"#);
     }
 
     #[test]
@@ -232,38 +210,17 @@ mod tests {
         check("", "the body is empty; it must be JSON");
         check("null", "the body is null, but must be an object");
         check("[]", "the body is a list, but must be an object");
-        check(
-            "{} x",
-            "the body is no valid JSON: trailing characters at line 1 column 4",
-        );
-        check(
-            "{'a': 1}",
-            "the body is no valid JSON: key must be a string at line 1 column 2",
-        );
-        check(
-            r#"{"a": NaN}"#,
-            "the body is no valid JSON: expected value at line 1 column 7",
-        );
-        check(
-            r#"{"a": {}}"#,
-            "`a` in the body is an object, but must be a text, a number or a boolean",
-        );
-        check(
-            r#"{"a": "\ud800"}"#,
-            "`a` in the body can't be read: unexpected end of hex escape at line 1 column 8",
-        );
+        check("{} x", "the body is no valid JSON: trailing characters at line 1 column 4");
+        check("{'a': 1}", "the body is no valid JSON: key must be a string at line 1 column 2");
+        check(r#"{"a": NaN}"#, "the body is no valid JSON: expected value at line 1 column 7");
+        check(r#"{"a": {}}"#, "`a` in the body is an object, but must be a text, a number or a boolean");
+        check(r#"{"a": "\ud800"}"#, "`a` in the body can't be read: unexpected end of hex escape at line 1 column 8");
     }
 
     #[test]
     fn hostile_bodies_are_refused_without_harm() {
         let deep = "[".repeat(100_000);
-        for text in [
-            deep.as_str(),
-            &format!("{{\"a\":{deep}"),
-            "{\"a\":\"\\",
-            "\u{0}",
-            "{\"\\ud800\": 1}",
-        ] {
+        for text in [deep.as_str(), &format!("{{\"a\":{deep}"), "{\"a\":\"\\", "\u{0}", "{\"\\ud800\": 1}"] {
             assert!(body(text).config().is_err());
         }
         assert!(Body(Bytes::from_static(b"{\"a\": \"\xff\"}")).config().is_err());

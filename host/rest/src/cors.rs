@@ -15,11 +15,7 @@ use crate::settings::Cors;
 
 /// Adds what lets a browser of an allowed origin see the answer. Other origins are served all the same.
 pub(crate) async fn allow(State(cors): State<Arc<Cors>>, request: Request, next: Next) -> Response {
-    let origin = request
-        .headers()
-        .get(ORIGIN)
-        .filter(|origin| cors.allows(origin))
-        .cloned();
+    let origin = request.headers().get(ORIGIN).filter(|origin| cors.allows(origin)).cloned();
     let preflight =
         request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = next.run(request).await;
@@ -42,9 +38,7 @@ fn answer_preflight(cors: &Cors, headers: &mut HeaderMap) {
 
 impl Cors {
     fn allows(&self, origin: &HeaderValue) -> bool {
-        self.origins
-            .iter()
-            .any(|allowed| allowed == "*" || allowed.as_bytes() == origin.as_bytes())
+        self.origins.iter().any(|allowed| allowed == "*" || allowed.as_bytes() == origin.as_bytes())
     }
 }
 
@@ -56,17 +50,8 @@ mod tests {
     use crate::testing::Client;
 
     fn client() -> Client {
-        let cors = Cors {
-            origins: vec!["http://here".to_owned()],
-            methods: HeaderValue::from_static("GET,PUT"),
-        };
-        Client::with(
-            &Settings {
-                cors: Some(cors),
-                ..Settings::default()
-            },
-            Resources::Regular,
-        )
+        let cors = Cors { origins: vec!["http://here".to_owned()], methods: HeaderValue::from_static("GET,PUT") };
+        Client::with(&Settings { cors: Some(cors), ..Settings::default() }, Resources::Regular)
     }
 
     #[tokio::test]

@@ -22,11 +22,7 @@ pub(crate) enum Error {
     #[error("there is no resource at `{0}`")]
     UnknownPath(String),
     #[error("`{path}` doesn't take {method}, only {allowed}")]
-    MethodNotAllowed {
-        method: Method,
-        path: String,
-        allowed: String,
-    },
+    MethodNotAllowed { method: Method, path: String, allowed: String },
     #[error("answers are `application/json`, which the header `Accept: {accept}` leaves out")]
     NotAcceptable { accept: String },
     #[error("the body must be declared as `Content-Type: application/json`, not as `{found}`")]
@@ -50,9 +46,7 @@ impl Error {
 
     /// A reply that doesn't fit the request: the herder and this crate disagree.
     pub(crate) fn unexpected(reply: &Reply) -> Self {
-        Self::Internal(format!(
-            "the herder gave an answer that doesn't fit the request: {reply:?}"
-        ))
+        Self::Internal(format!("the herder gave an answer that doesn't fit the request: {reply:?}"))
     }
 
     pub(crate) fn status(&self) -> StatusCode {
@@ -87,13 +81,6 @@ impl IntoResponse for Error {
         if status.is_server_error() {
             tracing::error!(status = status.as_u16(), reason = ?message, "A request failed.");
         }
-        (
-            status,
-            Json(ErrorBody {
-                error_code: status.as_u16(),
-                message,
-            }),
-        )
-            .into_response()
+        (status, Json(ErrorBody { error_code: status.as_u16(), message })).into_response()
     }
 }

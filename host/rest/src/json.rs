@@ -14,11 +14,7 @@ pub(crate) struct Json<T>(pub(crate) T);
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         match write(&self.0) {
-            Ok(text) => (
-                [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
-                text,
-            )
-                .into_response(),
+            Ok(text) => ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response(),
             Err(error) => {
                 tracing::error!(%error, "An answer could not be written as JSON.");
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()

@@ -31,22 +31,12 @@ pub struct LevelTable {
 }
 
 impl Level {
-    const EVERY: [Self; 8] = [
-        Self::All,
-        Self::Trace,
-        Self::Debug,
-        Self::Info,
-        Self::Warn,
-        Self::Error,
-        Self::Fatal,
-        Self::Off,
-    ];
+    const EVERY: [Self; 8] =
+        [Self::All, Self::Trace, Self::Debug, Self::Info, Self::Warn, Self::Error, Self::Fatal, Self::Off];
 
     /// Reads a name in any case.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::EVERY
-            .into_iter()
-            .find(|level| level.name().eq_ignore_ascii_case(text))
+        Self::EVERY.into_iter().find(|level| level.name().eq_ignore_ascii_case(text))
     }
 
     pub fn name(self) -> &'static str {
@@ -84,24 +74,13 @@ impl From<Level> for LevelFilter {
 impl LevelTable {
     /// Only the root logger.
     pub fn new(root: Level) -> Self {
-        let root = LoggerLevel {
-            level: root,
-            last_modified: None,
-        };
-        Self {
-            levels: BTreeMap::from([(ROOT.to_owned(), root)]),
-        }
+        let root = LoggerLevel { level: root, last_modified: None };
+        Self { levels: BTreeMap::from([(ROOT.to_owned(), root)]) }
     }
 
     /// Adds a logger that the worker's configuration gives a level.
     pub fn with_logger(mut self, logger: &str, level: Level) -> Self {
-        self.levels.insert(
-            canonical(logger).to_owned(),
-            LoggerLevel {
-                level,
-                last_modified: None,
-            },
-        );
+        self.levels.insert(canonical(logger).to_owned(), LoggerLevel { level, last_modified: None });
         self
     }
 
@@ -116,10 +95,7 @@ impl LevelTable {
     /// Sets the level of a logger, known or not, and of all below it; returns those that had another.
     pub fn set(&mut self, logger: &str, level: Level, now: Millis) -> Vec<String> {
         let logger = canonical(logger);
-        let fresh = LoggerLevel {
-            level,
-            last_modified: Some(now),
-        };
+        let fresh = LoggerLevel { level, last_modified: Some(now) };
         let mut changed = Vec::new();
         for (name, known) in &mut self.levels {
             if is_below(name, logger) && known.level != level {
@@ -137,21 +113,14 @@ impl LevelTable {
 
     /// The filter of the root logger, and those of all others by target.
     pub fn filters(&self) -> (LevelFilter, impl Iterator<Item = (&str, LevelFilter)>) {
-        let root = self
-            .levels
-            .get(ROOT)
-            .map_or(LevelFilter::INFO, |root| root.level.into());
+        let root = self.levels.get(ROOT).map_or(LevelFilter::INFO, |root| root.level.into());
         let others = self.levels.iter().filter(|(name, _)| *name != ROOT);
         (root, others.map(|(name, logger)| (name.as_str(), logger.level.into())))
     }
 }
 
 fn canonical(logger: &str) -> &str {
-    if logger.eq_ignore_ascii_case(ROOT) {
-        ROOT
-    } else {
-        logger
-    }
+    if logger.eq_ignore_ascii_case(ROOT) { ROOT } else { logger }
 }
 
 /// Java separates the parts of a logger's name by dots, Rust by double colons.
@@ -180,20 +149,11 @@ mod tests {
     #[test]
     fn the_root_logger_is_above_all_and_known_in_any_case() {
         let mut table = LevelTable::new(Level::Info).with_logger("bulkhead_rest::routes", Level::Debug);
-        assert_eq!(
-            table.get("ROOT"),
-            Some(LoggerLevel {
-                level: Level::Info,
-                last_modified: None
-            })
-        );
+        assert_eq!(table.get("ROOT"), Some(LoggerLevel { level: Level::Info, last_modified: None }));
         assert_eq!(table.set("Root", Level::Off, NOW), ["bulkhead_rest::routes", "root"]);
         let (root, others) = table.filters();
         assert_eq!(root, LevelFilter::OFF);
-        assert_eq!(
-            others.collect::<Vec<_>>(),
-            [("bulkhead_rest::routes", LevelFilter::OFF)]
-        );
+        assert_eq!(others.collect::<Vec<_>>(), [("bulkhead_rest::routes", LevelFilter::OFF)]);
     }
 
     #[test]

@@ -29,7 +29,6 @@ mod router;
 mod routes;
 mod server;
 mod settings;
-mod version;
 
 #[cfg(test)]
 mod testing;

@@ -28,11 +28,8 @@ pub(crate) async fn takes_json(request: Request, next: Next) -> Response {
 
 /// All `Accept` headers as one, if there are any.
 fn accept(headers: &HeaderMap) -> Option<String> {
-    let values: Vec<_> = headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()))
-        .collect();
+    let values: Vec<_> =
+        headers.get_all(header::ACCEPT).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
     (!values.is_empty()).then(|| values.join(", "))
 }
 
@@ -57,10 +54,7 @@ fn specificity(range: &str) -> Option<u8> {
 }
 
 fn weight(range: &str) -> f32 {
-    let parameters = range
-        .split(';')
-        .skip(1)
-        .filter_map(|parameter| parameter.split_once('='));
+    let parameters = range.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     parameters
         .filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"))
         .find_map(|(_, value)| value.trim().parse().ok())
@@ -94,12 +88,7 @@ mod tests {
 
     #[test]
     fn json_is_left_out_by_other_types_and_by_weight_zero() {
-        for accept in [
-            "text/html",
-            "application/xml, text/plain",
-            "*/*, application/json;q=0",
-            "",
-        ] {
+        for accept in ["text/html", "application/xml, text/plain", "*/*, application/json;q=0", ""] {
             assert!(!allows_json(accept), "{accept}");
         }
     }

@@ -72,9 +72,7 @@ fn clean_path(path: &str) -> Result<String, Error> {
         return Ok("/".to_owned());
     }
     let path = path.strip_suffix('/').unwrap_or(path);
-    path.split('/').try_fold(String::new(), |clean, segment| {
-        Ok(clean + "/" + clean_segment(segment)?)
-    })
+    path.split('/').try_fold(String::new(), |clean, segment| Ok(clean + "/" + clean_segment(segment)?))
 }
 
 fn clean_segment(segment: &str) -> Result<&str, Error> {
@@ -88,9 +86,7 @@ fn clean_segment(segment: &str) -> Result<&str, Error> {
         )));
     }
     if percent_decode_str(segment).decode_utf8().is_err() {
-        return Err(Error::bad_request(format!(
-            "`{segment}` in the path is no percent-encoded UTF-8"
-        )));
+        return Err(Error::bad_request(format!("`{segment}` in the path is no percent-encoded UTF-8")));
     }
     Ok(segment)
 }
@@ -120,9 +116,7 @@ pub(crate) struct Logger(pub(crate) String);
 impl Task {
     /// The task's id, unless no task can have it.
     pub(crate) fn id(&self) -> Option<TaskId> {
-        u32::try_from(self.number)
-            .ok()
-            .map(|number| self.connector.task(number))
+        u32::try_from(self.number).ok().map(|number| self.connector.task(number))
     }
 }
 
@@ -130,9 +124,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Connector {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
-        parameter(parts, "connector")
-            .await
-            .map(|name| Self(ConnectorName::new(name)))
+        parameter(parts, "connector").await.map(|name| Self(ConnectorName::new(name)))
     }
 }
 
@@ -142,9 +134,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Task {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
         let Connector(connector) = Connector::from_request_parts(parts, state).await?;
         let number = parameter(parts, "task").await?;
-        let number = number
-            .parse()
-            .map_err(|_| Error::UnknownPath(parts.uri.path().to_owned()))?;
+        let number = number.parse().map_err(|_| Error::UnknownPath(parts.uri.path().to_owned()))?;
         Ok(Self { connector, number })
     }
 }
@@ -170,12 +160,7 @@ async fn parameter(parts: &mut Parts, name: &str) -> Result<String, Error> {
     let found = RawPathParams::from_request_parts(parts, &())
         .await
         .ok()
-        .and_then(|parameters| {
-            parameters
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| value.to_owned())
-        });
+        .and_then(|parameters| parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned()));
     found.ok_or_else(|| Error::UnknownPath(parts.uri.path().to_owned()))
 }
 
@@ -199,16 +184,7 @@ mod tests {
 
     #[test]
     fn empty_segments_and_bad_encodings_are_refused() {
-        for path in [
-            "//",
-            "/connectors//status",
-            "/connectors/;x",
-            "/a%zz",
-            "/a%",
-            "/a%f",
-            "/a%ff",
-            "/a%+1",
-        ] {
+        for path in ["//", "/connectors//status", "/connectors/;x", "/a%zz", "/a%", "/a%f", "/a%ff", "/a%+1"] {
             assert!(clean_path(path).is_err(), "{path}");
         }
         assert!(clean_path(&"/a".repeat(MAX_PATH)).is_err());

@@ -16,10 +16,7 @@ impl Parameters {
 
     /// All values of a parameter that may be repeated.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.0
-            .iter()
-            .filter(move |(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether a flag is set: `true` in any case. Anything else is false, as is its absence.
@@ -37,11 +34,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(
-            Query::try_from_uri(&parts.uri)
-                .map(|Query(pairs)| pairs)
-                .unwrap_or_default(),
-        ))
+        Ok(Self(Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs).unwrap_or_default()))
     }
 }
 

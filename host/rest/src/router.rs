@@ -50,15 +50,10 @@ pub fn router(
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
 fn shared(routes: Router<App>, app: App) -> Router {
-    let routes = routes
-        .fallback(unknown_path)
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(app);
+    let routes = routes.fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(app);
     let routes = from_fn(other_methods).layer(routes);
     let routes = from_fn(path::clean).layer(routes);
-    Router::new()
-        .fallback_service(routes)
-        .layer(CatchPanicLayer::custom(panicked))
+    Router::new().fallback_service(routes).layer(CatchPanicLayer::custom(panicked))
 }
 
 async fn unknown_path(request: Request) -> Error {
@@ -73,19 +68,10 @@ async fn other_methods(request: Request, next: Next) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
-    let allowed = response
-        .headers()
-        .get(header::ALLOW)
-        .and_then(|allowed| allowed.to_str().ok())
-        .unwrap_or_default();
+    let allowed = response.headers().get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).unwrap_or_default();
     match method == Method::OPTIONS {
         true => options(&format!("{allowed},OPTIONS")),
-        false => Error::MethodNotAllowed {
-            method,
-            path,
-            allowed: allowed.replace(',', ", "),
-        }
-        .into_response(),
+        false => Error::MethodNotAllowed { method, path, allowed: allowed.replace(',', ", ") }.into_response(),
     }
 }
 
@@ -97,10 +83,7 @@ fn options(allowed: &str) -> Response {
 
 /// A mistake of ours must not cost the client its answer, nor the worker its life.
 fn panicked(cause: Box<dyn Any + Send>) -> Response {
-    let text = cause
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| cause.downcast_ref::<&str>().copied());
+    let text = cause.downcast_ref::<String>().map(String::as_str).or_else(|| cause.downcast_ref::<&str>().copied());
     tracing::error!(cause = ?text, "A request handler panicked.");
     Error::Internal("the worker made a mistake; its log says more".to_owned()).into_response()
 }
@@ -113,13 +96,7 @@ mod tests {
     #[tokio::test]
     async fn unknown_paths_are_404_and_case_matters() {
         let client = Client::new();
-        for line in [
-            "GET /no-such-path",
-            "GET /Connectors",
-            "POST /x",
-            "GET /admin",
-            "GET /connectors/x/y/z",
-        ] {
+        for line in ["GET /no-such-path", "GET /Connectors", "POST /x", "GET /admin", "GET /connectors/x/y/z"] {
             let answer = client.send(line, "").await;
             assert_eq!(answer.status, StatusCode::NOT_FOUND, "{line}");
             answer.message();
@@ -131,22 +108,10 @@ mod tests {
         let client = Client::new();
         let answer = client.send("DELETE /connectors/", "").await;
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED);
-        assert_eq!(
-            answer.message(),
-            "`/connectors` doesn't take DELETE, only GET, HEAD, POST"
-        );
+        assert_eq!(answer.message(), "`/connectors` doesn't take DELETE, only GET, HEAD, POST");
         assert_eq!(answer.header("allow"), "");
-        for line in [
-            "TRACE /",
-            "BREW /health",
-            "POST /connectors/a/fence",
-            "PUT /admin/loggers",
-        ] {
-            assert_eq!(
-                client.send(line, "").await.status,
-                StatusCode::METHOD_NOT_ALLOWED,
-                "{line}"
-            );
+        for line in ["TRACE /", "BREW /health", "POST /connectors/a/fence", "PUT /admin/loggers"] {
+            assert_eq!(client.send(line, "").await.status, StatusCode::METHOD_NOT_ALLOWED, "{line}");
         }
     }
 
@@ -155,10 +120,7 @@ mod tests {
         let answer = Client::new().send("OPTIONS /connectors/a/config", "").await;
         assert_eq!(answer.status, StatusCode::OK);
         assert_eq!(answer.header("allow"), "GET,HEAD,PUT,PATCH,OPTIONS");
-        assert_eq!(
-            (answer.header("content-type"), answer.body.as_str()),
-            ("text/plain", answer.header("allow"))
-        );
+        assert_eq!((answer.header("content-type"), answer.body.as_str()), ("text/plain", answer.header("allow")));
     }
 
     #[tokio::test]
@@ -167,22 +129,13 @@ mod tests {
         let answer = client.send("HEAD /connectors/a", "").await;
         assert_eq!((answer.status, answer.body.as_str()), (StatusCode::OK, ""));
         assert_eq!(answer.header("content-type"), "application/json");
-        assert_eq!(
-            client.send("HEAD /connectors/b", "").await.status,
-            StatusCode::NOT_FOUND
-        );
+        assert_eq!(client.send("HEAD /connectors/b", "").await.status, StatusCode::NOT_FOUND);
     }
 
     #[tokio::test]
     async fn a_client_that_takes_no_json_gets_406_everywhere() {
         let client = Client::new();
-        for line in [
-            "GET /",
-            "GET /health",
-            "POST /connectors",
-            "GET /connectors/a/tasks",
-            "PUT /connectors/a/fence",
-        ] {
+        for line in ["GET /", "GET /health", "POST /connectors", "GET /connectors/a/tasks", "PUT /connectors/a/fence"] {
             let answer = client.send_with(line, &[("accept", "text/html")], "").await;
             assert_eq!(answer.status, StatusCode::NOT_ACCEPTABLE, "{line}");
             answer.message();
@@ -193,33 +146,14 @@ mod tests {
     async fn another_content_type_is_415_by_resource_not_by_body() {
         let client = Client::with_connector("a").await;
         let text = [("content-type", "text/plain")];
-        for line in [
-            "GET /connectors",
-            "PUT /connectors/a/pause",
-            "GET /connectors/a/tasks",
-            "GET /admin/loggers",
-        ] {
+        for line in ["GET /connectors", "PUT /connectors/a/pause", "GET /connectors/a/tasks", "GET /admin/loggers"] {
             let answer = client.send_with(line, &text, "").await;
             assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{line}");
             answer.message();
         }
         assert_eq!(client.send_with("GET /", &text, "").await.status, StatusCode::OK);
-        assert_eq!(
-            client
-                .send_with("PUT /connectors/a/config", &[], "{}")
-                .await
-                .status
-                .as_u16(),
-            415
-        );
-        assert_eq!(
-            client
-                .send_with("PUT /connectors/a/config", &[], "")
-                .await
-                .status
-                .as_u16(),
-            400
-        );
+        assert_eq!(client.send_with("PUT /connectors/a/config", &[], "{}").await.status.as_u16(), 415);
+        assert_eq!(client.send_with("PUT /connectors/a/config", &[], "").await.status.as_u16(), 400);
     }
 
     #[tokio::test]
@@ -227,10 +161,7 @@ mod tests {
         let body = format!("{{\"a\": \"{}\"}}", "x".repeat(MAX_BODY));
         let answer = Client::new().send("PUT /connectors/a/config", &body).await;
         assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(
-            answer.message(),
-            "the body is larger than the 8388608 bytes that a request may have"
-        );
+        assert_eq!(answer.message(), "the body is larger than the 8388608 bytes that a request may have");
     }
 
     #[tokio::test]
@@ -259,10 +190,7 @@ mod tests {
 
     #[tokio::test]
     async fn admin_resources_are_where_the_settings_put_them() {
-        let nowhere = Settings {
-            admin_listeners: AdminListeners::Nowhere,
-            ..Settings::default()
-        };
+        let nowhere = Settings { admin_listeners: AdminListeners::Nowhere, ..Settings::default() };
         let regular = Client::with(&nowhere, Resources::Regular);
         let admin = Client::with(&nowhere, Resources::Admin);
         for (client, path, status) in [

@@ -12,37 +12,23 @@ use crate::settings::Listener;
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     #[error("{listener} of `{key}` can't be opened: the port is in use (stop what uses it, or choose another port)")]
-    InUse {
-        key: &'static str,
-        listener: Listener,
-        source: io::Error,
-    },
+    InUse { key: &'static str, listener: Listener, source: io::Error },
     #[error("{listener} of `{key}` can't be opened: the host is not an address of this machine")]
-    NotOurs {
-        key: &'static str,
-        listener: Listener,
-        source: io::Error,
-    },
+    NotOurs { key: &'static str, listener: Listener, source: io::Error },
     #[error("{listener} of `{key}` can't be opened")]
-    Other {
-        key: &'static str,
-        listener: Listener,
-        source: io::Error,
-    },
+    Other { key: &'static str, listener: Listener, source: io::Error },
 }
 
 /// Opens the port of a listener; `key` is the setting it comes from.
 pub async fn bind(key: &'static str, listener: &Listener) -> Result<TcpListener, BindError> {
-    TcpListener::bind((listener.bind_host(), listener.port))
-        .await
-        .map_err(|source| {
-            let listener = listener.clone();
-            match source.kind() {
-                io::ErrorKind::AddrInUse => BindError::InUse { key, listener, source },
-                io::ErrorKind::AddrNotAvailable => BindError::NotOurs { key, listener, source },
-                _ => BindError::Other { key, listener, source },
-            }
-        })
+    TcpListener::bind((listener.bind_host(), listener.port)).await.map_err(|source| {
+        let listener = listener.clone();
+        match source.kind() {
+            io::ErrorKind::AddrInUse => BindError::InUse { key, listener, source },
+            io::ErrorKind::AddrNotAvailable => BindError::NotOurs { key, listener, source },
+            _ => BindError::Other { key, listener, source },
+        }
+    })
 }
 
 /// Answers until `shutdown` completes, and then as long as open requests need.
@@ -62,10 +48,7 @@ mod tests {
     async fn a_port_in_use_is_named_with_its_setting() {
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = taken.local_addr().unwrap().port();
-        let listener = Listener {
-            host: "127.0.0.1".to_owned(),
-            port,
-        };
+        let listener = Listener { host: "127.0.0.1".to_owned(), port };
         let error = bind("listeners", &listener).await.unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -83,20 +83,13 @@ pub enum SettingsError {
     )]
     Tls { key: &'static str, listener: String },
     #[error("`{key}` is `{value}`, but must be {wanted}")]
-    Invalid {
-        key: &'static str,
-        value: String,
-        wanted: &'static str,
-    },
+    Invalid { key: &'static str, value: String, wanted: &'static str },
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            listeners: vec![Listener {
-                host: String::new(),
-                port: 8083,
-            }],
+            listeners: vec![Listener { host: String::new(), port: 8083 }],
             admin_listeners: AdminListeners::Same,
             advertised: Advertised::default(),
             cors: None,
@@ -131,12 +124,7 @@ impl Settings {
     /// Our address for others, given the one that the first listener got and the name of this machine.
     pub fn worker_id(&self, bound: SocketAddr, machine: &str) -> WorkerId {
         let listened = self.listeners.first().map(|listener| listener.host.as_str());
-        let host = self
-            .advertised
-            .host
-            .as_deref()
-            .or(listened.filter(|host| !host.is_empty()))
-            .unwrap_or(machine);
+        let host = self.advertised.host.as_deref().or(listened.filter(|host| !host.is_empty())).unwrap_or(machine);
         let port = self.advertised.port.unwrap_or(bound.port());
         WorkerId(format!("{}:{port}", bracketed(host)).into())
     }
@@ -149,33 +137,18 @@ impl Listener {
     }
 
     fn parse(key: &'static str, text: &str) -> Result<Self, SettingsError> {
-        let bad = || SettingsError::BadListener {
-            key,
-            listener: text.to_owned(),
-        };
+        let bad = || SettingsError::BadListener { key, listener: text.to_owned() };
         let (scheme, address) = text.split_once("://").ok_or_else(bad)?;
         if scheme.eq_ignore_ascii_case("https") {
-            return Err(SettingsError::Tls {
-                key,
-                listener: text.to_owned(),
-            });
+            return Err(SettingsError::Tls { key, listener: text.to_owned() });
         }
         let (host, port) = address.rsplit_once(':').ok_or_else(bad)?;
-        let host = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host);
-        let is_host = |host: &str| {
-            host.chars()
-                .all(|part| part.is_ascii_alphanumeric() || "-._:%".contains(part))
-        };
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let is_host = |host: &str| host.chars().all(|part| part.is_ascii_alphanumeric() || "-._:%".contains(part));
         if !scheme.eq_ignore_ascii_case("http") || !is_host(host) {
             return Err(bad());
         }
-        Ok(Self {
-            host: host.to_owned(),
-            port: port.parse().map_err(|_| bad())?,
-        })
+        Ok(Self { host: host.to_owned(), port: port.parse().map_err(|_| bad())? })
     }
 }
 
@@ -187,17 +160,11 @@ impl fmt::Display for Listener {
 
 /// IPv6 addresses stand in brackets before a port.
 fn bracketed(host: &str) -> String {
-    if host.contains(':') {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    }
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
 fn listeners(key: &'static str, text: &str) -> Result<Vec<Listener>, SettingsError> {
-    let listeners: Vec<_> = list(text)
-        .map(|listener| Listener::parse(key, listener))
-        .collect::<Result<_, _>>()?;
+    let listeners: Vec<_> = list(text).map(|listener| Listener::parse(key, listener)).collect::<Result<_, _>>()?;
     if listeners.is_empty() {
         return Err(SettingsError::NoListener { key });
     }
@@ -209,25 +176,15 @@ fn advertised(properties: &RawConfig) -> Result<Advertised, SettingsError> {
         present(properties, "rest.advertised.listener").filter(|text| !text.eq_ignore_ascii_case("http"))
     {
         let wanted = "http, as TLS is not supported yet";
-        return Err(SettingsError::Invalid {
-            key: "rest.advertised.listener",
-            value: value.to_owned(),
-            wanted,
-        });
+        return Err(SettingsError::Invalid { key: "rest.advertised.listener", value: value.to_owned(), wanted });
     }
     let port = present(properties, "rest.advertised.port").map(|text| {
-        let invalid = || SettingsError::Invalid {
-            key: "rest.advertised.port",
-            value: text.to_owned(),
-            wanted: "a port number",
-        };
+        let invalid =
+            || SettingsError::Invalid { key: "rest.advertised.port", value: text.to_owned(), wanted: "a port number" };
         text.parse().map_err(|_| invalid())
     });
     let host = present(properties, "rest.advertised.host.name").map(str::to_owned);
-    Ok(Advertised {
-        host,
-        port: port.transpose()?,
-    })
+    Ok(Advertised { host, port: port.transpose()? })
 }
 
 fn cors(properties: &RawConfig) -> Result<Option<Cors>, SettingsError> {
@@ -242,10 +199,7 @@ fn cors(properties: &RawConfig) -> Result<Option<Cors>, SettingsError> {
         wanted: "a list of HTTP methods",
     };
     let methods = HeaderValue::try_from(methods.as_str()).map_err(invalid)?;
-    Ok(Some(Cors {
-        origins: list(origins).map(str::to_owned).collect(),
-        methods,
-    }))
+    Ok(Some(Cors { origins: list(origins).map(str::to_owned).collect(), methods }))
 }
 
 fn topic_tracking(properties: &RawConfig) -> Result<TopicTracking, SettingsError> {
@@ -260,18 +214,10 @@ fn topic_tracking(properties: &RawConfig) -> Result<TopicTracking, SettingsError
 
 /// True by default, as both settings are.
 fn boolean(properties: &RawConfig, key: &'static str) -> Result<bool, SettingsError> {
-    match properties
-        .get(key)
-        .map(|text| text.trim().to_ascii_lowercase())
-        .as_deref()
-    {
+    match properties.get(key).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         None | Some("true") => Ok(true),
         Some("false") => Ok(false),
-        Some(value) => Err(SettingsError::Invalid {
-            key,
-            value: value.to_owned(),
-            wanted: "true or false",
-        }),
+        Some(value) => Err(SettingsError::Invalid { key, value: value.to_owned(), wanted: "true or false" }),
     }
 }
 
@@ -295,10 +241,7 @@ mod tests {
     #[test]
     fn without_any_setting_there_is_one_listener_with_everything_on_it() {
         let settings = Settings::from_properties(&RawConfig::new()).unwrap();
-        assert_eq!(
-            settings.listeners.iter().map(Listener::to_string).collect::<Vec<_>>(),
-            ["http://:8083"]
-        );
+        assert_eq!(settings.listeners.iter().map(Listener::to_string).collect::<Vec<_>>(), ["http://:8083"]);
         assert_eq!(settings.admin_listeners, AdminListeners::Same);
         assert_eq!(settings.cors, None);
     }
@@ -313,22 +256,10 @@ mod tests {
     #[test]
     fn unusable_listeners_are_named() {
         for (value, message) in [
-            (
-                "",
-                "`listeners` lists no listener; use e.g. `listeners=http://0.0.0.0:8083`, or leave it out",
-            ),
-            (
-                "localhost:80",
-                "`localhost:80` in `listeners` is no listener; it must look like `http://host:port`",
-            ),
-            (
-                "http://h",
-                "`http://h` in `listeners` is no listener; it must look like `http://host:port`",
-            ),
-            (
-                "http://h:70000",
-                "`http://h:70000` in `listeners` is no listener; it must look like `http://host:port`",
-            ),
+            ("", "`listeners` lists no listener; use e.g. `listeners=http://0.0.0.0:8083`, or leave it out"),
+            ("localhost:80", "`localhost:80` in `listeners` is no listener; it must look like `http://host:port`"),
+            ("http://h", "`http://h` in `listeners` is no listener; it must look like `http://host:port`"),
+            ("http://h:70000", "`http://h:70000` in `listeners` is no listener; it must look like `http://host:port`"),
             (
                 "https://h:1",
                 "`https://h:1` in `listeners` asks for TLS, which is not supported yet; \
@@ -341,15 +272,9 @@ mod tests {
 
     #[test]
     fn admin_listeners_can_be_the_same_none_or_others() {
-        let own = AdminListeners::Own(vec![Listener {
-            host: "h".to_owned(),
-            port: 1,
-        }]);
+        let own = AdminListeners::Own(vec![Listener { host: "h".to_owned(), port: 1 }]);
         assert_eq!(check("admin.listeners", "http://h:1").unwrap().admin_listeners, own);
-        assert_eq!(
-            check("admin.listeners", " ").unwrap().admin_listeners,
-            AdminListeners::Nowhere
-        );
+        assert_eq!(check("admin.listeners", " ").unwrap().admin_listeners, AdminListeners::Nowhere);
     }
 
     #[test]
@@ -364,14 +289,8 @@ mod tests {
 
     #[test]
     fn topic_tracking_is_on_unless_switched_off() {
-        assert_eq!(
-            check("topic.tracking.enable", "False").unwrap().topic_tracking,
-            TopicTracking::Off
-        );
-        assert_eq!(
-            check("topic.tracking.allow.reset", "false").unwrap().topic_tracking,
-            TopicTracking::WithoutReset
-        );
+        assert_eq!(check("topic.tracking.enable", "False").unwrap().topic_tracking, TopicTracking::Off);
+        assert_eq!(check("topic.tracking.allow.reset", "false").unwrap().topic_tracking, TopicTracking::WithoutReset);
         assert!(check("topic.tracking.enable", "no").is_err());
     }
 }

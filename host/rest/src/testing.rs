@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request as HttpRequest, StatusCode, header};
-use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{
-    ConnectorInfo, ConnectorKind, ConnectorStatus, Millis, Refusal, Reply, ReportedState, Request, TaskInfo,
+    ConfigRecord, ConnectorInfo, ConnectorKind, ConnectorStatus, Event, Millis, Refusal, Reply, ReportedState, Request,
+    StatusRecord, TaskInfo,
 };
 use bulkhead_herder::validate::ConfigInfos;
+use bulkhead_herder::{ClusterView, Herder, Mode};
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::OffsetsOutcome;
@@ -36,18 +37,12 @@ struct State {
 }
 
 impl MemoryHerder {
-    /// With a source connector, a converter in two versions, and nothing created.
+    /// With a source connector and a converter installed, and nothing created.
     pub(crate) fn new() -> Self {
         let herder = Self::default();
         herder.state().view.plugins = Arc::new(PluginCatalog::new([
-            plugin(
-                "io.example.FileSourceConnector",
-                PluginKind::Source,
-                Some("1.0"),
-                &["file", "topic"],
-            ),
-            plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.0"), &["old"]),
-            plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.2"), &["new"]),
+            plugin("io.example.FileSourceConnector", PluginKind::Source, Some("1.0"), &["file", "topic"]),
+            plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.0"), &["schemas"]),
             plugin("io.example.JsonConverter", PluginKind::HeaderConverter, None, &[]),
         ]));
         herder
@@ -60,6 +55,25 @@ impl MemoryHerder {
     /// Changes what GETs see.
     pub(crate) fn edit_view(&self, edit: impl FnOnce(&mut ClusterView)) {
         edit(&mut self.state().view);
+    }
+
+    /// Lets GETs see what a real herder makes of a connector that used the topic `t` and has no status.
+    pub(crate) fn show_connector(&self, name: &str) {
+        let mut herder = Herder::new(herder_settings());
+        herder.handle(Millis(1), Event::Plugins(self.state().view.plugins.clone()));
+        let connector = ConnectorName::new(name);
+        let config = Some(RawConfig::from([("connector.class", "FileSource")]));
+        let used = StatusRecord::Topic {
+            connector: connector.clone(),
+            topic: "t".to_owned(),
+            task: 0,
+            used: true,
+            discovered: Millis(1),
+        };
+        let configured = ConfigRecord::Connector { name: connector, config };
+        herder.handle(Millis(1), Event::ConfigRecord(configured));
+        herder.handle(Millis(1), Event::StatusRecord(used));
+        self.edit_view(|view| view.connectors.extend(herder.view().connectors.clone()));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -111,10 +125,7 @@ impl State {
             Request::ConnectorConfig { name } => Ok(Reply::Config(self.known(&name)?.config)),
             Request::TaskInfos { name } => {
                 let ConnectorInfo { config, tasks, .. } = self.known(&name)?;
-                let task = |id| TaskInfo {
-                    id,
-                    config: config.clone(),
-                };
+                let task = |id| TaskInfo { id, config: config.clone() };
                 Ok(Reply::Tasks(tasks.into_iter().map(task).collect()))
             }
             Request::SetTargetState { name, .. } | Request::RestartConnector { name } => {
@@ -128,65 +139,47 @@ impl State {
             Request::Offsets { name } => self.known(&name).map(|_| Reply::Offsets(Vec::new())),
             Request::AlterOffsets { name, offsets } => {
                 self.known(&name)?;
-                Ok(Reply::OffsetsAltered {
-                    outcome: OffsetsOutcome::Confirmed,
-                    reset: offsets.is_none(),
-                })
+                Ok(Reply::OffsetsAltered { outcome: OffsetsOutcome::Confirmed, reset: offsets.is_none() })
             }
             Request::ValidateConfig { config } => {
                 let name = config.get("connector.class").cloned().flatten();
                 let name = name.ok_or_else(|| Refusal::BadRequest("no connector type".to_owned()))?;
-                Ok(Reply::Validated(ConfigInfos {
-                    name,
-                    error_count: 0,
-                    groups: Vec::new(),
-                    configs: Vec::new(),
-                }))
+                Ok(Reply::Validated(ConfigInfos { name, error_count: 0, groups: Vec::new(), configs: Vec::new() }))
             }
         }
     }
 
     fn known(&self, name: &ConnectorName) -> Result<ConnectorInfo, Refusal> {
-        self.connectors
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Refusal::NotFound(format!("Connector {name} not found")))
+        self.connectors.get(name).cloned().ok_or_else(|| Refusal::NotFound(format!("Connector {name} not found")))
     }
 
     /// A connector with one task, both running.
     fn put(&mut self, name: ConnectorName, config: ConfigPatch) -> ConnectorInfo {
-        let config: RawConfig = config
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value?)))
-            .collect();
-        let info = ConnectorInfo {
-            name: name.clone(),
-            config,
-            tasks: vec![name.task(0)],
-            kind: ConnectorKind::Source,
-        };
+        let config: RawConfig = config.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+        let info = ConnectorInfo { name: name.clone(), config, tasks: vec![name.task(0)], kind: ConnectorKind::Source };
         self.connectors.insert(name.clone(), info.clone());
         let connector = state("RUNNING", Some("1.0"));
         let tasks = vec![(0, connector.clone())];
-        let status = ConnectorStatus {
-            name: name.clone(),
-            kind: ConnectorKind::Source,
-            connector,
-            tasks,
-        };
+        let status = ConnectorStatus { name: name.clone(), kind: ConnectorKind::Source, connector, tasks };
         self.view.statuses.insert(name, Arc::new(status));
         info
     }
 }
 
+fn herder_settings() -> bulkhead_herder::Settings {
+    bulkhead_herder::Settings {
+        mode: Mode::Standalone,
+        worker: WorkerId("w:1".into()),
+        key_converter: "io.example.JsonConverter".to_owned(),
+        value_converter: "io.example.JsonConverter".to_owned(),
+        header_converter: "io.example.JsonConverter".to_owned(),
+        topic_tracking: true,
+    }
+}
+
 pub(crate) fn state(state: &'static str, version: Option<&str>) -> ReportedState {
     let worker = WorkerId("w:1".into());
-    ReportedState {
-        state,
-        worker,
-        trace: None,
-        version: version.map(str::to_owned),
-    }
+    ReportedState { state, worker, trace: None, version: version.map(str::to_owned) }
 }
 
 fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -> PluginDesc {
@@ -197,9 +190,7 @@ fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -
         kind,
         version: version.map(str::to_owned),
         documentation: String::new(),
-        config: ConfigDef {
-            keys: keys.iter().map(key).collect(),
-        },
+        config: ConfigDef { keys: keys.iter().map(key).collect() },
     }
 }
 
@@ -242,11 +233,7 @@ impl Client {
         let herder = MemoryHerder::new();
         let loggers = Arc::new(MemoryLoggers(Mutex::new(LevelTable::new(Level::Info))));
         let text = str::to_owned;
-        let server = ServerInfo {
-            version: text("4.4"),
-            commit: text("c"),
-            kafka_cluster_id: text("k"),
-        };
+        let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
         let router = router(herder.clone(), loggers, server, settings, resources);
         Self { herder, router }
     }
@@ -254,63 +241,43 @@ impl Client {
     /// With a connector, which the herder's list of requests doesn't show.
     pub(crate) async fn with_connector(name: &str) -> Self {
         let client = Self::new();
-        client.herder.state().put(
-            ConnectorName::new(name),
-            ConfigPatch::from([("k".to_owned(), Some("v".to_owned()))]),
-        );
+        client
+            .herder
+            .state()
+            .put(ConnectorName::new(name), ConfigPatch::from([("k".to_owned(), Some("v".to_owned()))]));
         client
     }
 
     /// `METHOD /path`, and a body declared as JSON unless it is empty.
     pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
-        let declared: &[_] = if body.is_empty() {
-            &[]
-        } else {
-            &[("content-type", "application/json")]
-        };
+        let declared: &[_] = if body.is_empty() { &[] } else { &[("content-type", "application/json")] };
         self.send_with(line, declared, body).await
     }
 
     /// With headers as given and no others but `Host`.
     pub(crate) async fn send_with(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let (method, path) = line.split_once(' ').unwrap();
-        let mut request = HttpRequest::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "here:8083");
+        let mut request = HttpRequest::builder().method(method).uri(path).header("host", "here:8083");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let request = request.body(Body::from(body.to_owned())).unwrap();
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let body = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
-        Answer {
-            status: head.status,
-            headers: head.headers,
-            body,
-        }
+        Answer { status: head.status, headers: head.headers, body }
     }
 
     /// Status and body as one text. Every body but the one of OPTIONS must be JSON.
     pub(crate) async fn ask(&self, line: &str, body: &str) -> String {
         let answer = self.send(line, body).await;
-        assert!(
-            answer.body.is_empty() || answer.header("content-type") == "application/json",
-            "{}",
-            answer.body
-        );
-        format!("{} {}", answer.status.as_u16(), answer.body)
-            .trim_end()
-            .to_owned()
+        assert!(answer.body.is_empty() || answer.header("content-type") == "application/json", "{}", answer.body);
+        format!("{} {}", answer.status.as_u16(), answer.body).trim_end().to_owned()
     }
 }
 
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map(|value| value.to_str().unwrap())
-            .unwrap_or_default()
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
     /// The message of an error, whose code must be the status.

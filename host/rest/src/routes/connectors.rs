@@ -34,25 +34,14 @@ pub(super) async fn list(State(app): State<App>, query: Parameters) -> Response 
     }
     let status = query.all("expand").any(|value| value == "status");
     let info = query.all("expand").any(|value| value == "info");
-    let expanded = view
-        .connectors
-        .keys()
-        .filter_map(|name| Some((name, expand(&view, name, status, info)?)));
+    let expanded = view.connectors.keys().filter_map(|name| Some((name, expand(&view, name, status, info)?)));
     Json(expanded.collect::<IndexMap<_, _>>()).into_response()
 }
 
 /// None if something wanted isn't there, as while the connector is created or deleted.
 fn expand<'a>(view: &'a ClusterView, name: &ConnectorName, status: bool, info: bool) -> Option<Expanded<'a>> {
-    let status = if status {
-        Some(Status::from(&**view.statuses.get(name)?))
-    } else {
-        None
-    };
-    let info = if info {
-        Some(Info::from(&view.connectors.get(name)?.info))
-    } else {
-        None
-    };
+    let status = if status { Some(Status::from(&**view.statuses.get(name)?)) } else { None };
+    let info = if info { Some(Info::from(&view.connectors.get(name)?.info)) } else { None };
     Some(Expanded { status, info })
 }
 
@@ -137,12 +126,7 @@ mod tests {
     #[tokio::test]
     async fn a_connector_is_read_by_its_encoded_name() {
         let client = Client::with_connector("a").await;
-        for path in [
-            "/connectors/a",
-            "/connectors/a/",
-            "/connectors/%61",
-            "/connectors/a;x=y",
-        ] {
+        for path in ["/connectors/a", "/connectors/a/", "/connectors/%61", "/connectors/a;x=y"] {
             assert_eq!(client.ask(&format!("GET {path}"), "").await, INFO);
         }
         assert_eq!(client.ask("GET /connectors/a/config", "").await, r#"200 {"k":"v"}"#);
@@ -173,14 +157,8 @@ mod tests {
             status.tasks = vec![(0, state("RUNNING", None))];
         });
         let answer = client.ask("GET /connectors/a/status", "").await;
-        assert!(
-            answer.contains(r#"{"state":"UNASSIGNED","worker_id":"w:1","version":null}"#),
-            "{answer}"
-        );
-        assert!(
-            answer.contains(r#"{"id":0,"state":"RUNNING","worker_id":"w:1"}"#),
-            "{answer}"
-        );
+        assert!(answer.contains(r#"{"state":"UNASSIGNED","worker_id":"w:1","version":null}"#), "{answer}");
+        assert!(answer.contains(r#"{"id":0,"state":"RUNNING","worker_id":"w:1"}"#), "{answer}");
     }
 
     #[tokio::test]
@@ -189,44 +167,49 @@ mod tests {
         let first = client.send("PUT /connectors/a%20/config", r#"{"k": 1e3}"#).await;
         assert_eq!(first.status, StatusCode::CREATED);
         assert_eq!(first.header("location"), "http://here:8083/connectors/a%20");
-        let second = client
-            .send("PUT /connectors/a%20/config", r#"{"name": "a ", "k": true}"#)
-            .await;
+        let second = client.send("PUT /connectors/a%20/config", r#"{"name": "a ", "k": true}"#).await;
         assert_eq!((second.status, second.header("location")), (StatusCode::OK, ""));
-        assert_eq!(
-            client.ask("GET /connectors/a%20/config", "").await,
-            r#"200 {"name":"a ","k":"true"}"#
-        );
+        assert_eq!(client.ask("GET /connectors/a%20/config", "").await, r#"200 {"name":"a ","k":"true"}"#);
     }
 
     #[tokio::test]
     async fn put_refuses_another_name_inside_and_patch_leaves_it_to_the_herder() {
         let client = Client::with_connector("a").await;
-        assert_eq!(
-            client.send("PUT /connectors/a/config", r#"{"name": "b"}"#).await.status,
-            400
-        );
-        assert_eq!(
-            client
-                .send("PATCH /connectors/a/config", r#"{"name": "b", "k": null}"#)
-                .await
-                .status,
-            200
-        );
+        assert_eq!(client.send("PUT /connectors/a/config", r#"{"name": "b"}"#).await.status, 400);
+        assert_eq!(client.send("PATCH /connectors/a/config", r#"{"name": "b", "k": null}"#).await.status, 200);
         let patch = ConfigPatch::from([("name".to_owned(), Some("b".to_owned())), ("k".to_owned(), None)]);
-        assert_eq!(
-            client.herder.requests(),
-            [Request::PatchConfig {
-                name: ConnectorName::new("a"),
-                patch
-            }]
-        );
+        assert_eq!(client.herder.requests(), [Request::PatchConfig { name: ConnectorName::new("a"), patch }]);
     }
 
     #[tokio::test]
-    async fn an_empty_list_stays_a_list_and_expanded_an_object() {
-        let client = Client::new();
-        assert_eq!(client.ask("GET /connectors?Expand=status", "").await, "200 []");
+    async fn connectors_are_listed_by_name_and_expanded_on_request() {
+        let client = Client::with_connector("a").await;
+        assert_eq!(client.ask("GET /connectors", "").await, "200 []");
         assert_eq!(client.ask("GET /connectors?expand", "").await, "200 {}");
+        client.herder.show_connector("a");
+        client.herder.show_connector("new");
+        let info = |name: &str| {
+            let config = r#"{"connector.class":"FileSource"}"#;
+            format!(r#""{name}":{{"info":{{"name":"{name}","config":{config},"tasks":[],"type":"source"}}}}"#)
+        };
+        for (query, expected) in [
+            ("", r#"200 ["a","new"]"#.to_owned()),
+            ("?Expand=status", r#"200 ["a","new"]"#.to_owned()),
+            ("?expand=", r#"200 {"a":{},"new":{}}"#.to_owned()),
+            ("?expand=status,info", r#"200 {"a":{},"new":{}}"#.to_owned()),
+            ("?expand=info&expand=x", format!("200 {{{},{}}}", info("a"), info("new"))),
+        ] {
+            assert_eq!(client.ask(&format!("GET /connectors{query}"), "").await, expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connector_without_status_is_left_out_where_the_status_is_wanted() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector("a");
+        client.herder.show_connector("new");
+        let answer = client.ask("GET /connectors?expand=status&expand=info", "").await;
+        assert!(answer.starts_with(r#"200 {"a":{"status":{"name":"a","connector":{"state":"RUNNING","#), "{answer}");
+        assert!(!answer.contains("new"), "{answer}");
     }
 }

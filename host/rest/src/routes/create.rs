@@ -27,19 +27,8 @@ struct CreateRequest {
 
 /// `POST /connectors`
 pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Result<Response, Error> {
-    let CreateRequest {
-        name,
-        config,
-        initial_state,
-    } = CreateRequest::parse(&body)?;
-    match app
-        .ask(Request::CreateConnector {
-            name,
-            config,
-            initial_state,
-        })
-        .await?
-    {
+    let CreateRequest { name, config, initial_state } = CreateRequest::parse(&body)?;
+    match app.ask(Request::CreateConnector { name, config, initial_state }).await? {
         Reply::Created(info) | Reply::Connector(info) => Ok(created(&host, &info)),
         other => Err(Error::unexpected(&other)),
     }
@@ -53,28 +42,17 @@ pub(super) fn created(host: &Host, info: &ConnectorInfo) -> Response {
 impl CreateRequest {
     fn parse(body: &Body) -> Result<Self, Error> {
         let mut members = body.json()?.object()?;
-        let name = members
-            .take("name")
-            .map(JsonPiece::text)
-            .transpose()?
-            .flatten()
-            .unwrap_or_default();
+        let name = members.take("name").map(JsonPiece::text).transpose()?.flatten().unwrap_or_default();
         let name = ConnectorName::new(trim(&name));
         let config = members.take("config");
         let initial_state = members.take("initial_state").map(initial_state).transpose()?;
         members.finish("`name`, `config` and `initial_state`")?;
         let Some(config) = config else {
-            return Err(Error::bad_request(
-                "the body has no `config`, the configuration of the connector",
-            ));
+            return Err(Error::bad_request("the body has no `config`, the configuration of the connector"));
         };
         let mut config = config.config()?;
         settle_name(&name, &mut config)?;
-        Ok(Self {
-            name,
-            config,
-            initial_state,
-        })
+        Ok(Self { name, config, initial_state })
     }
 }
 
@@ -82,9 +60,7 @@ impl CreateRequest {
 fn initial_state(json: JsonPiece<'_>) -> Result<TargetState, Error> {
     let text = json.text()?.unwrap_or_default();
     TargetState::parse_initial(&text).ok_or_else(|| {
-        Error::bad_request(format!(
-            "`initial_state` is `{text}`, but must be RUNNING, PAUSED or STOPPED"
-        ))
+        Error::bad_request(format!("`initial_state` is `{text}`, but must be RUNNING, PAUSED or STOPPED"))
     })
 }
 
@@ -128,11 +104,7 @@ mod tests {
 
     async fn refused(body: &str, message: &str) {
         let answer = Client::new().send("POST /connectors", body).await;
-        assert_eq!(
-            (answer.status, answer.message().as_str()),
-            (StatusCode::BAD_REQUEST, message),
-            "{body}"
-        );
+        assert_eq!((answer.status, answer.message().as_str()), (StatusCode::BAD_REQUEST, message), "{body}");
     }
 
     #[tokio::test]
@@ -156,43 +128,19 @@ mod tests {
             ("", None),
         ] {
             let client = Client::new();
-            client
-                .ask(
-                    "POST /connectors",
-                    &format!(r#"{{"name": "a", "config": {{}}{member}}}"#),
-                )
-                .await;
+            client.ask("POST /connectors", &format!(r#"{{"name": "a", "config": {{}}{member}}}"#)).await;
             let config = ConfigPatch::from([("name".to_owned(), Some("a".to_owned()))]);
             let name = ConnectorName::new("a");
-            assert_eq!(
-                client.herder.requests(),
-                [Request::CreateConnector {
-                    name,
-                    config,
-                    initial_state: state
-                }]
-            );
+            assert_eq!(client.herder.requests(), [Request::CreateConnector { name, config, initial_state: state }]);
         }
     }
 
     #[tokio::test]
     async fn a_request_that_is_wrong_is_told_what_is_wrong() {
-        refused(
-            "{bad",
-            "the body is no valid JSON: key must be a string at line 1 column 2",
-        )
-        .await;
+        refused("{bad", "the body is no valid JSON: key must be a string at line 1 column 2").await;
         refused("null", "the body is null, but must be an object").await;
-        refused(
-            r#"{"name": "a"}"#,
-            "the body has no `config`, the configuration of the connector",
-        )
-        .await;
-        refused(
-            r#"{"config": []}"#,
-            "`config` in the body is a list, but must be an object",
-        )
-        .await;
+        refused(r#"{"name": "a"}"#, "the body has no `config`, the configuration of the connector").await;
+        refused(r#"{"config": []}"#, "`config` in the body is a list, but must be an object").await;
         refused(
             r#"{"config": {"x": {}}}"#,
             "`x` in `config` in the body is an object, but must be a text, a number or a boolean",
@@ -209,15 +157,9 @@ mod tests {
         )
         .await;
         for state in ["\"bogus\"", "\"\"", "\"running \"", "5"] {
-            let message = format!(
-                "`initial_state` is `{}`, but must be RUNNING, PAUSED or STOPPED",
-                state.trim_matches('"'),
-            );
-            refused(
-                &format!(r#"{{"name": "a", "config": {{}}, "initial_state": {state}}}"#),
-                &message,
-            )
-            .await;
+            let message =
+                format!("`initial_state` is `{}`, but must be RUNNING, PAUSED or STOPPED", state.trim_matches('"'),);
+            refused(&format!(r#"{{"name": "a", "config": {{}}, "initial_state": {state}}}"#), &message).await;
         }
     }
 
@@ -239,9 +181,7 @@ mod tests {
     async fn the_location_leads_back_to_the_connector_whatever_its_name() {
         for name in ["a b", "a/b", "a%b", r"a\\b", "a?b#c", "a;b", "😀{x}", "a+b", ".."] {
             let client = Client::new();
-            let created = client
-                .send("POST /connectors", &format!(r#"{{"name": "{name}", "config": {{}}}}"#))
-                .await;
+            let created = client.send("POST /connectors", &format!(r#"{{"name": "{name}", "config": {{}}}}"#)).await;
             let path = created.header("location").strip_prefix("http://here:8083").unwrap();
             let found = client.send(&format!("GET {path}"), "").await;
             assert_eq!((found.status, &found.body), (StatusCode::OK, &created.body), "{path}");

@@ -13,21 +13,11 @@ const SIGNATURE: &str = "x-connect-authorization";
 /// The algorithm of the signature, e.g. `HmacSHA256`.
 const ALGORITHM: &str = "x-connect-request-signature-algorithm";
 /// What Java calls the algorithms that may sign.
-const ALGORITHMS: [&str; 6] = [
-    "HmacMD5",
-    "HmacSHA1",
-    "HmacSHA224",
-    "HmacSHA256",
-    "HmacSHA384",
-    "HmacSHA512",
-];
+const ALGORITHMS: [&str; 6] = ["HmacMD5", "HmacSHA1", "HmacSHA224", "HmacSHA256", "HmacSHA384", "HmacSHA512"];
 
 /// `POST /connectors/{connector}/tasks`
 pub(super) async fn put_tasks(headers: HeaderMap, AnyBody(body): AnyBody) -> Error {
-    check_tasks(&body)
-        .and_then(|()| check_signature(&headers))
-        .err()
-        .unwrap_or_else(unsupported)
+    check_tasks(&body).and_then(|()| check_signature(&headers)).err().unwrap_or_else(unsupported)
 }
 
 /// `PUT /connectors/{connector}/fence`
@@ -36,23 +26,15 @@ pub(super) async fn fence(headers: HeaderMap) -> Error {
 }
 
 fn check_tasks(body: &Body) -> Result<(), Error> {
-    body.json()?
-        .list()?
-        .into_iter()
-        .try_for_each(|task| task.config().map(drop))
+    body.json()?.list()?.into_iter().try_for_each(|task| task.config().map(drop))
 }
 
 fn check_signature(headers: &HeaderMap) -> Result<(), Error> {
     let (Some(signature), Some(algorithm)) = (headers.get(SIGNATURE), headers.get(ALGORITHM)) else {
         return Ok(());
     };
-    if !ALGORITHMS
-        .iter()
-        .any(|known| algorithm.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
-    {
-        return Err(Error::bad_request(format!(
-            "the signature algorithm {algorithm:?} is unknown"
-        )));
+    if !ALGORITHMS.iter().any(|known| algorithm.as_bytes().eq_ignore_ascii_case(known.as_bytes())) {
+        return Err(Error::bad_request(format!("the signature algorithm {algorithm:?} is unknown")));
     }
     match BASE64_STANDARD.decode(signature) {
         Ok(_) => Ok(()),
@@ -83,19 +65,7 @@ mod tests {
         check("PUT /connectors/a/fence", &[], "", 500).await;
         check(tasks, &[], "{bad", 400).await;
         check(tasks, &[], "{}", 400).await;
-        check(
-            tasks,
-            &[(super::SIGNATURE, "!!!"), (super::ALGORITHM, "HmacSHA256")],
-            "[]",
-            400,
-        )
-        .await;
-        check(
-            tasks,
-            &[(super::SIGNATURE, "AAAA"), (super::ALGORITHM, "nonsense")],
-            "[]",
-            400,
-        )
-        .await;
+        check(tasks, &[(super::SIGNATURE, "!!!"), (super::ALGORITHM, "HmacSHA256")], "[]", 400).await;
+        check(tasks, &[(super::SIGNATURE, "AAAA"), (super::ALGORITHM, "nonsense")], "[]", 400).await;
     }
 }

@@ -53,14 +53,7 @@ pub(super) async fn restart(
         app.tell(Request::RestartConnector { name: connector }).await?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    match app
-        .ask(Request::Restart(RestartRequest {
-            connector,
-            only_failed,
-            include_tasks,
-        }))
-        .await?
-    {
+    match app.ask(Request::Restart(RestartRequest { connector, only_failed, include_tasks })).await? {
         Reply::Restarting(status) => Ok((StatusCode::ACCEPTED, Json(Status::from(&status))).into_response()),
         other => Err(Error::unexpected(&other)),
     }
@@ -82,56 +75,31 @@ mod tests {
         ] {
             assert_eq!(client.ask(line, "{\"ignored\": ").await, status);
         }
-        let set = |state| Request::SetTargetState {
-            name: ConnectorName::new("a"),
-            state,
-        };
+        let set = |state| Request::SetTargetState { name: ConnectorName::new("a"), state };
         let expected = [
             set(TargetState::Paused),
             set(TargetState::Started),
             set(TargetState::Stopped),
-            Request::DeleteConnector {
-                name: ConnectorName::new("a"),
-            },
+            Request::DeleteConnector { name: ConnectorName::new("a") },
         ];
         assert_eq!(client.herder.requests(), expected);
-        assert_eq!(
-            client.send("PUT /connectors/a/pause", "").await.status,
-            StatusCode::NOT_FOUND
-        );
+        assert_eq!(client.send("PUT /connectors/a/pause", "").await.status, StatusCode::NOT_FOUND);
     }
 
     #[tokio::test]
     async fn a_restart_without_flags_is_of_the_connector_alone() {
         let client = Client::with_connector("a").await;
-        assert_eq!(
-            client
-                .ask("POST /connectors/a/restart?includeTasks=1&onlyFailed=", "")
-                .await,
-            "204"
-        );
-        assert_eq!(
-            client.herder.requests(),
-            [Request::RestartConnector {
-                name: ConnectorName::new("a")
-            }]
-        );
+        assert_eq!(client.ask("POST /connectors/a/restart?includeTasks=1&onlyFailed=", "").await, "204");
+        assert_eq!(client.herder.requests(), [Request::RestartConnector { name: ConnectorName::new("a") }]);
     }
 
     #[tokio::test]
     async fn a_restart_with_a_flag_answers_with_states() {
         let client = Client::with_connector("a").await;
         let answer = client.ask("POST /connectors/a/restart?onlyFailed=TRUE", "").await;
-        assert!(
-            answer.starts_with(r#"202 {"name":"a","connector":{"state":"RUNNING","#),
-            "{answer}"
-        );
+        assert!(answer.starts_with(r#"202 {"name":"a","connector":{"state":"RUNNING","#), "{answer}");
         let connector = ConnectorName::new("a");
-        let restart = RestartRequest {
-            connector,
-            only_failed: true,
-            include_tasks: false,
-        };
+        let restart = RestartRequest { connector, only_failed: true, include_tasks: false };
         assert_eq!(client.herder.requests(), [Request::Restart(restart)]);
     }
 }

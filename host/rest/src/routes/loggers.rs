@@ -24,21 +24,13 @@ pub(super) struct LevelBody {
 
 /// `GET /admin/loggers`
 pub(super) async fn list(State(app): State<App>) -> Json<BTreeMap<String, LevelBody>> {
-    Json(
-        app.loggers()
-            .list()
-            .into_iter()
-            .map(|(name, level)| (name, LevelBody::from(level)))
-            .collect(),
-    )
+    Json(app.loggers().list().into_iter().map(|(name, level)| (name, LevelBody::from(level))).collect())
 }
 
 /// `GET /admin/loggers/{logger}`
 pub(super) async fn level(State(app): State<App>, Logger(logger): Logger) -> Result<Json<LevelBody>, Error> {
     let level = app.loggers().get(&logger);
-    level
-        .map(|level| Json(level.into()))
-        .ok_or_else(|| Error::NotFound(format!("Logger {logger} not found.")))
+    level.map(|level| Json(level.into())).ok_or_else(|| Error::NotFound(format!("Logger {logger} not found.")))
 }
 
 /// `PUT /admin/loggers/{logger}`: answers with the loggers that changed, unless it was for the cluster.
@@ -60,27 +52,16 @@ pub(super) async fn set(
 /// Other members than `level` are ignored. An unknown level is a 404, as in Connect.
 fn parse(body: &Body) -> Result<Level, Error> {
     let mut members = body.json()?.object()?;
-    let level = members
-        .take("level")
-        .map(JsonPiece::text)
-        .transpose()?
-        .flatten()
-        .unwrap_or_default();
+    let level = members.take("level").map(JsonPiece::text).transpose()?.flatten().unwrap_or_default();
     if level.is_empty() {
-        return Err(Error::bad_request(format!(
-            "the body has no `level`, one of {}",
-            Level::names()
-        )));
+        return Err(Error::bad_request(format!("the body has no `level`, one of {}", Level::names())));
     }
     Level::parse(&level).ok_or_else(|| Error::NotFound(format!("log level `{level}` is none of {}", Level::names())))
 }
 
 impl From<LoggerLevel> for LevelBody {
     fn from(logger: LoggerLevel) -> Self {
-        Self {
-            level: logger.level.name(),
-            last_modified: logger.last_modified.map(|at| at.0),
-        }
+        Self { level: logger.level.name(), last_modified: logger.last_modified.map(|at| at.0) }
     }
 }
 
@@ -93,34 +74,19 @@ mod tests {
     #[tokio::test]
     async fn a_level_is_set_shown_and_listed() {
         let client = Client::new();
-        assert_eq!(
-            client.ask(LOGGER, r#"{"level": "Trace", "more": 1}"#).await,
-            r#"200 ["a.b"]"#
-        );
+        assert_eq!(client.ask(LOGGER, r#"{"level": "Trace", "more": 1}"#).await, r#"200 ["a.b"]"#);
         assert_eq!(client.ask(LOGGER, r#"{"level": "TRACE"}"#).await, "200 []");
         let level = r#"200 {"level":"TRACE","last_modified":7}"#;
         assert_eq!(client.ask("GET /admin/loggers/a.b", "").await, level);
         let all = r#"200 {"a.b":{"level":"TRACE","last_modified":7},"root":{"level":"INFO","last_modified":null}}"#;
         assert_eq!(client.ask("GET /admin/loggers", "").await, all);
-        assert_eq!(
-            client.send("GET /admin/loggers/b", "").await.message(),
-            "Logger b not found."
-        );
+        assert_eq!(client.send("GET /admin/loggers/b", "").await.message(), "Logger b not found.");
     }
 
     #[tokio::test]
     async fn the_scope_of_the_cluster_is_answered_without_a_body() {
-        for (scope, answer) in [
-            ("Cluster", "204"),
-            ("worker", r#"200 ["a.b"]"#),
-            ("galaxy", r#"200 ["a.b"]"#),
-        ] {
-            assert_eq!(
-                Client::new()
-                    .ask(&format!("{LOGGER}?scope={scope}"), r#"{"level": "OFF"}"#)
-                    .await,
-                answer
-            );
+        for (scope, answer) in [("Cluster", "204"), ("worker", r#"200 ["a.b"]"#), ("galaxy", r#"200 ["a.b"]"#)] {
+            assert_eq!(Client::new().ask(&format!("{LOGGER}?scope={scope}"), r#"{"level": "OFF"}"#).await, answer);
         }
     }
 

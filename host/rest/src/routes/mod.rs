@@ -24,17 +24,10 @@ pub(crate) fn regular() -> Router<App> {
         .route("/", answering(get(root::info)))
         .route("/health", answering(get(root::health)))
         .route("/connectors", resource(get(connectors::list).post(create::create)))
-        .route(
-            "/connectors/{connector}",
-            resource(get(connectors::info).delete(lifecycle::delete)),
-        )
+        .route("/connectors/{connector}", resource(get(connectors::info).delete(lifecycle::delete)))
         .route(
             "/connectors/{connector}/config",
-            resource(
-                get(connectors::config)
-                    .put(connectors::put_config)
-                    .patch(connectors::patch_config),
-            ),
+            resource(get(connectors::config).put(connectors::put_config).patch(connectors::patch_config)),
         )
         .route("/connectors/{connector}/status", resource(get(connectors::status)))
         .route("/connectors/{connector}/pause", resource(put(lifecycle::pause)))
@@ -43,21 +36,11 @@ pub(crate) fn regular() -> Router<App> {
         .route("/connectors/{connector}/restart", resource(post(lifecycle::restart)))
         .route(
             "/connectors/{connector}/tasks",
-            answering(
-                get(tasks::list)
-                    .route_layer(from_fn(takes_json))
-                    .post(internal::put_tasks),
-            ),
+            answering(get(tasks::list).route_layer(from_fn(takes_json)).post(internal::put_tasks)),
         )
         .route("/connectors/{connector}/fence", answering(put(internal::fence)))
-        .route(
-            "/connectors/{connector}/tasks/{task}/status",
-            resource(get(tasks::status)),
-        )
-        .route(
-            "/connectors/{connector}/tasks/{task}/restart",
-            resource(post(tasks::restart)),
-        )
+        .route("/connectors/{connector}/tasks/{task}/status", resource(get(tasks::status)))
+        .route("/connectors/{connector}/tasks/{task}/restart", resource(post(tasks::restart)))
         .route(
             "/connectors/{connector}/offsets",
             resource(get(offsets::list).patch(offsets::alter).delete(offsets::reset)),
@@ -66,20 +49,14 @@ pub(crate) fn regular() -> Router<App> {
         .route("/connectors/{connector}/topics/reset", resource(put(topics::reset)))
         .route("/connector-plugins", resource(get(plugins::list)))
         .route("/connector-plugins/{plugin}/config", resource(get(plugins::config)))
-        .route(
-            "/connector-plugins/{plugin}/config/validate",
-            resource(put(plugins::validate)),
-        )
+        .route("/connector-plugins/{plugin}/config/validate", resource(put(plugins::validate)))
 }
 
 /// Logging.
 pub(crate) fn admin() -> Router<App> {
     Router::new()
         .route("/admin/loggers", resource(get(loggers::list)))
-        .route(
-            "/admin/loggers/{logger}",
-            resource(get(loggers::level).put(loggers::set)),
-        )
+        .route("/admin/loggers/{logger}", resource(get(loggers::level).put(loggers::set)))
 }
 
 /// Speaks JSON in both directions.

@@ -39,9 +39,7 @@ pub(super) async fn reset(State(app): State<App>, Connector(name): Connector) ->
 
 async fn change(app: &App, name: ConnectorName, offsets: Option<Vec<OffsetEntry>>) -> Result<Json<Message>, Error> {
     match app.ask(Request::AlterOffsets { name, offsets }).await? {
-        Reply::OffsetsAltered { outcome, reset } => Ok(Json(Message {
-            message: verdict(outcome, reset),
-        })),
+        Reply::OffsetsAltered { outcome, reset } => Ok(Json(Message { message: verdict(outcome, reset) })),
         other => Err(Error::unexpected(&other)),
     }
 }
@@ -69,9 +67,7 @@ fn parse(body: &Body) -> Result<Vec<OffsetEntry>, Error> {
     members.finish("`offsets`")?;
     let entries = offsets.map(JsonPiece::list).transpose()?.unwrap_or_default();
     if entries.is_empty() {
-        return Err(Error::bad_request(
-            "`offsets` must be a list of at least one `{\"partition\": …, \"offset\": …}`",
-        ));
+        return Err(Error::bad_request("`offsets` must be a list of at least one `{\"partition\": …, \"offset\": …}`"));
     }
     entries.into_iter().map(entry).collect()
 }
@@ -90,15 +86,8 @@ mod tests {
     use crate::testing::Client;
 
     async fn refused(body: &str, message: &str) {
-        let answer = Client::with_connector("a")
-            .await
-            .send("PATCH /connectors/a/offsets", body)
-            .await;
-        assert_eq!(
-            (answer.status.as_u16(), answer.message().as_str()),
-            (400, message),
-            "{body}"
-        );
+        let answer = Client::with_connector("a").await.send("PATCH /connectors/a/offsets", body).await;
+        assert_eq!((answer.status.as_u16(), answer.message().as_str()), (400, message), "{body}");
     }
 
     #[tokio::test]
@@ -110,26 +99,11 @@ mod tests {
         assert_eq!(client.ask("PATCH /connectors/a/offsets", body).await, altered);
         let object = |text| Some(serde_json::from_str(text).unwrap());
         let offsets = Some(vec![
-            OffsetEntry {
-                partition: object(r#"{"f": "x"}"#),
-                offset: object(r#"{"p": 1}"#),
-            },
-            OffsetEntry {
-                partition: object("{}"),
-                offset: None,
-            },
-            OffsetEntry {
-                partition: None,
-                offset: None,
-            },
+            OffsetEntry { partition: object(r#"{"f": "x"}"#), offset: object(r#"{"p": 1}"#) },
+            OffsetEntry { partition: object("{}"), offset: None },
+            OffsetEntry { partition: None, offset: None },
         ]);
-        assert_eq!(
-            client.herder.requests(),
-            [Request::AlterOffsets {
-                name: ConnectorName::new("a"),
-                offsets
-            }]
-        );
+        assert_eq!(client.herder.requests(), [Request::AlterOffsets { name: ConnectorName::new("a"), offsets }]);
     }
 
     #[tokio::test]
@@ -137,10 +111,7 @@ mod tests {
         let client = Client::with_connector("a").await;
         let reset = r#"200 {"message":"The offsets for this connector have been reset successfully"}"#;
         assert_eq!(client.ask("DELETE /connectors/a/offsets", "").await, reset);
-        assert_eq!(
-            client.ask("GET /connectors/a/offsets", "").await,
-            r#"200 {"offsets":[]}"#
-        );
+        assert_eq!(client.ask("GET /connectors/a/offsets", "").await, r#"200 {"offsets":[]}"#);
     }
 
     #[tokio::test]
@@ -149,16 +120,8 @@ mod tests {
         refused("{}", nothing).await;
         refused(r#"{"offsets": null}"#, nothing).await;
         refused(r#"{"offsets": []}"#, nothing).await;
-        refused(
-            r#"{"offsets": {}}"#,
-            "`offsets` in the body is an object, but must be a list",
-        )
-        .await;
-        refused(
-            r#"{"offsets": [null]}"#,
-            "item 0 of `offsets` in the body is null, but must be an object",
-        )
-        .await;
+        refused(r#"{"offsets": {}}"#, "`offsets` in the body is an object, but must be a list").await;
+        refused(r#"{"offsets": [null]}"#, "item 0 of `offsets` in the body is null, but must be an object").await;
         refused(
             r#"{"offsets": [{"partition": "f"}]}"#,
             "`partition` in item 0 of `offsets` in the body is a text, but must be an object",

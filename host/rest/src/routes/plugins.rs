@@ -5,10 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::{Reply, Request};
-use bulkhead_herder::validate::{ConfigInfos, ConfigKeyInfo};
+use bulkhead_herder::validate::{ConfigInfos, ConfigKeyInfo, version_matches};
 use bulkhead_model::ConfigPatch;
-use bulkhead_model::config::{ConfigKey, ConfigType, DefaultValue};
-use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind, Unresolved};
+use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use serde::Serialize;
 
 use crate::app::App;
@@ -17,7 +16,6 @@ use crate::error::Error;
 use crate::json::Json;
 use crate::path::Plugin;
 use crate::query::{Parameters, is_true};
-use crate::version::{self, Requirement};
 
 const CONNECTORS: [PluginKind; 2] = [PluginKind::Sink, PluginKind::Source];
 const EVERY_KIND: [PluginKind; 6] = [
@@ -41,17 +39,10 @@ struct PluginInfo<'a> {
 
 /// `GET /connector-plugins`: connectors, unless `connectorsOnly` is there and isn't `true`.
 pub(super) async fn list(State(app): State<App>, query: Parameters) -> Response {
-    let connectors_only = query
-        .get("connectorsOnly")
-        .is_none_or(|value| value.is_empty() || is_true(value));
+    let connectors_only = query.get("connectorsOnly").is_none_or(|value| value.is_empty() || is_true(value));
     let view = app.view();
     let wanted = |plugin: &&Arc<PluginDesc>| !connectors_only || CONNECTORS.contains(&plugin.kind);
-    let plugins: Vec<_> = view
-        .plugins
-        .iter()
-        .filter(wanted)
-        .map(|plugin| PluginInfo::from(&**plugin))
-        .collect();
+    let plugins: Vec<_> = view.plugins.iter().filter(wanted).map(|plugin| PluginInfo::from(&**plugin)).collect();
     Json(plugins).into_response()
 }
 
@@ -63,8 +54,10 @@ pub(super) async fn config(
     query: Parameters,
 ) -> Result<Json<Vec<ConfigKeyInfo>>, Error> {
     let view = app.view();
-    let plugin = find(&view.plugins, &name, query.get("version").unwrap_or("latest"))?;
-    Ok(Json(keys(plugin)))
+    if let Some(version) = query.get("version") {
+        check_version(&view.plugins, &name, version)?;
+    }
+    Ok(Json(view.plugin_keys(&name)?))
 }
 
 /// `PUT /connector-plugins/{plugin}/config/validate`
@@ -81,83 +74,17 @@ pub(super) async fn validate(
     }
 }
 
-/// The newest of the plugins of this name and version.
-fn find<'a>(catalog: &'a PluginCatalog, name: &str, version: &str) -> Result<&'a PluginDesc, Error> {
-    let named = catalog
-        .resolve(name, &EVERY_KIND)
-        .map_err(|unresolved| unknown(name, &unresolved))?;
-    let same = || {
-        catalog
-            .iter()
-            .filter(|plugin| plugin.kind == named.kind && plugin.class == named.class)
-    };
-    let requirement = Requirement::parse(version);
-    let allowed = |plugin: &&Arc<PluginDesc>| {
-        requirement
-            .as_ref()
-            .is_some_and(|requirement| requirement.allows(plugin.version.as_deref()))
-    };
-    let newest = same()
-        .filter(allowed)
-        .max_by(|left, right| version::compare(text(left), text(right)));
-    newest.map(|plugin| &**plugin).ok_or_else(|| {
-        let available: Vec<_> = same().filter_map(|plugin| plugin.version.as_deref()).collect();
-        Error::bad_request(format!(
-            "Plugin {name} not found that matches the version range {version}, available versions: {available:?}"
-        ))
-    })
-}
-
-fn text(plugin: &PluginDesc) -> &str {
-    plugin.version.as_deref().unwrap_or_default()
-}
-
-fn unknown(name: &str, unresolved: &Unresolved) -> Error {
-    Error::NotFound(match unresolved {
-        Unresolved::Unknown => format!("Unknown plugin {name}."),
-        Unresolved::Ambiguous(classes) => {
-            format!(
-                "Unknown plugin {name}: the short name fits several; use one of {}",
-                classes.join(", ")
-            )
-        }
-    })
-}
-
-/// Own keys first, then the common ones that the connector doesn't define itself.
-fn keys(plugin: &PluginDesc) -> Vec<ConfigKeyInfo> {
-    let own = plugin.config.keys.iter().filter(|key| !key.internal).map(definition);
-    let common = common_keys(plugin)
-        .into_iter()
-        .filter(|key| plugin.config.get(&key.name).is_none());
-    own.chain(common).collect()
-}
-
-/// What every connector of this kind may configure; other plugins have nothing in common.
-fn common_keys(_plugin: &PluginDesc) -> Vec<ConfigKeyInfo> {
-    Vec::new()
-}
-
-/// A key as REST shows it.
-fn definition(key: &ConfigKey) -> ConfigKeyInfo {
-    let default_value = match &key.default {
-        DefaultValue::Required | DefaultValue::Null => None,
-        DefaultValue::Value(_) if key.kind == ConfigType::Password => Some("[hidden]".to_owned()),
-        DefaultValue::Value(text) => Some(text.clone()),
-    };
-    ConfigKeyInfo {
-        name: key.name.clone(),
-        kind: key.kind,
-        required: key.default == DefaultValue::Required,
-        default_value,
-        importance: key.importance,
-        documentation: key.documentation.clone(),
-        group: key.group.clone(),
-        order_in_group: key.order,
-        width: key.width,
-        display_name: key.display_name.clone(),
-        dependents: key.dependents.clone(),
+/// A version is `latest`, a version or a range (KIP-891). An unknown plugin is for others to report.
+fn check_version(catalog: &PluginCatalog, name: &str, version: &str) -> Result<(), Error> {
+    let Ok(plugin) = catalog.resolve(name, &EVERY_KIND) else { return Ok(()) };
+    let installed = plugin.version.as_deref();
+    if version == "latest" || installed.is_some_and(|installed| version_matches(version, installed)) {
+        return Ok(());
     }
+    let available = installed.unwrap_or_default();
+    Err(Error::bad_request(format!(
+        "Plugin {name} not found that matches the version range {version}, available versions: [{available}]"
+    )))
 }
 
 /// A client that asks about one plugin and sends the configuration of another has mixed something up.
@@ -166,17 +93,11 @@ fn check_class(catalog: &PluginCatalog, plugin: &str, config: &ConfigPatch) -> R
     let Some(Some(class)) = config.get("connector.class") else {
         return Ok(());
     };
-    let same = || {
-        catalog
-            .connector(plugin)
-            .is_ok_and(|found| catalog.connector(class) == Ok(found))
-    };
+    let same = || catalog.connector(plugin).is_ok_and(|found| catalog.connector(class) == Ok(found));
     if short(class).ends_with(short(plugin)) || same() {
         return Ok(());
     }
-    Err(Error::bad_request(format!(
-        "`connector.class` is `{class}`, but the path asks for `{plugin}`"
-    )))
+    Err(Error::bad_request(format!("`connector.class` is `{class}`, but the path asks for `{plugin}`")))
 }
 
 fn short(class: &str) -> &str {
@@ -185,11 +106,7 @@ fn short(class: &str) -> &str {
 
 impl<'a> From<&'a PluginDesc> for PluginInfo<'a> {
     fn from(plugin: &'a PluginDesc) -> Self {
-        Self {
-            class: &plugin.class,
-            kind: plugin.kind,
-            version: plugin.version.as_deref(),
-        }
+        Self { class: &plugin.class, kind: plugin.kind, version: plugin.version.as_deref() }
     }
 }
 
@@ -202,38 +119,24 @@ mod tests {
         let client = Client::new();
         let connectors = r#"200 [{"class":"io.example.FileSourceConnector","type":"source","version":"1.0"}]"#;
         for query in ["", "?connectorsOnly=true", "?connectorsOnly=", "?connectorsOnly"] {
-            assert_eq!(
-                client.ask(&format!("GET /connector-plugins{query}"), "").await,
-                connectors,
-                "{query}"
-            );
+            assert_eq!(client.ask(&format!("GET /connector-plugins{query}"), "").await, connectors, "{query}");
         }
         for query in ["?connectorsOnly=false", "?connectorsOnly=perhaps"] {
             let all = client.ask(&format!("GET /connector-plugins{query}"), "").await;
-            assert!(
-                all.contains(r#"{"class":"io.example.JsonConverter","type":"header_converter"}"#),
-                "{all}"
-            );
+            assert!(all.contains(r#"{"class":"io.example.JsonConverter","type":"header_converter"}"#), "{all}");
         }
     }
 
     #[tokio::test]
-    async fn the_keys_of_the_newest_version_that_fits_are_shown() {
+    async fn the_keys_of_a_plugin_are_shown_and_of_a_connector_the_common_ones_after_them() {
         let client = Client::new();
-        for (query, key) in [
-            ("", "new"),
-            ("?version=latest", "new"),
-            ("?version=1.0", "old"),
-            ("?version=%5B0.1,1.1%5D", "old"),
-            ("?version=%5B0.1,%29", "new"),
-        ] {
-            let answer = client
-                .ask(&format!("GET /connector-plugins/Json/config{query}"), "")
-                .await;
-            assert!(
-                answer.starts_with(&format!("200 [{{\"name\":\"{key}\"")),
-                "{query}: {answer}"
-            );
+        let converter = client.ask("GET /connector-plugins/Json/config", "").await;
+        assert!(converter.starts_with(r#"200 [{"name":"schemas","type":"STRING","required":true,"#), "{converter}");
+        assert!(!converter.contains("tasks.max"), "{converter}");
+        for query in ["", "?version=latest", "?version=1.0", "?version=%5B0.1,%29"] {
+            let source = client.ask(&format!("GET /connector-plugins/FileSource/config{query}"), "").await;
+            assert!(source.starts_with(r#"200 [{"name":"file","#), "{source}");
+            assert!(source.contains(r#"{"name":"tasks.max","type":"INT","#), "{source}");
         }
     }
 
@@ -241,19 +144,12 @@ mod tests {
     async fn a_version_that_is_not_there_is_400_and_an_unknown_plugin_404() {
         let client = Client::new();
         for version in ["9999.1", "%5B2,3%29", "", "nonsense"] {
-            let answer = client
-                .send(
-                    &format!("GET /connector-plugins/FileSource/config?version={version}"),
-                    "",
-                )
-                .await;
+            let answer = client.send(&format!("GET /connector-plugins/FileSource/config?version={version}"), "").await;
             assert_eq!(answer.status, 400, "{version}");
-            assert!(answer.message().ends_with("available versions: [\"1.0\"]"));
+            assert!(answer.message().ends_with("available versions: [1.0]"));
         }
         for plugin in ["no.such.Plugin", "%20", "filesource"] {
-            let answer = client
-                .send(&format!("GET /connector-plugins/{plugin}/config"), "")
-                .await;
+            let answer = client.send(&format!("GET /connector-plugins/{plugin}/config"), "").await;
             assert_eq!(answer.status, 404, "{plugin}");
         }
     }
@@ -263,13 +159,8 @@ mod tests {
         let client = Client::new();
         let config = r#"{"connector.class": "io.example.FileSourceConnector"}"#;
         for plugin in ["io.example.FileSourceConnector", "FileSource", "Source"] {
-            let answer = client
-                .ask(&format!("PUT /connector-plugins/{plugin}/config/validate"), config)
-                .await;
-            assert!(
-                answer.starts_with(r#"200 {"name":"io.example.FileSourceConnector","error_count":0,"#),
-                "{answer}"
-            );
+            let answer = client.ask(&format!("PUT /connector-plugins/{plugin}/config/validate"), config).await;
+            assert!(answer.starts_with(r#"200 {"name":"io.example.FileSourceConnector","error_count":0,"#), "{answer}");
         }
         let alias = r#"{"connector.class": "FileSource"}"#;
         let path = "PUT /connector-plugins/io.example.FileSourceConnector/config/validate";
@@ -282,10 +173,7 @@ mod tests {
         let path = "PUT /connector-plugins/FileSink/config/validate";
         let answer = client.send(path, r#"{"connector.class": "FileSource"}"#).await;
         assert_eq!(answer.status, 400);
-        assert_eq!(
-            answer.message(),
-            "`connector.class` is `FileSource`, but the path asks for `FileSink`"
-        );
+        assert_eq!(answer.message(), "`connector.class` is `FileSource`, but the path asks for `FileSink`");
         assert_eq!(client.send(path, "{}").await.status, 400);
         assert_eq!(client.send(path, "").await.status, 400);
     }

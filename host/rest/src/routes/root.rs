@@ -24,33 +24,17 @@ pub(super) async fn info(State(app): State<App>) -> Json<ServerInfo> {
 pub(super) async fn health(State(app): State<App>) -> (StatusCode, Json<WorkerStatus>) {
     let Err(unresponsive) = app.ping().await else {
         let message = "Worker has completed startup and is ready to handle requests.".to_owned();
-        return (
-            StatusCode::OK,
-            Json(WorkerStatus {
-                status: "healthy",
-                message,
-            }),
-        );
+        return (StatusCode::OK, Json(WorkerStatus { status: "healthy", message }));
     };
     let (code, status, what) = match unresponsive.starting {
-        true => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "starting",
-            "Worker is still starting up.",
-        ),
+        true => (StatusCode::SERVICE_UNAVAILABLE, "starting", "Worker is still starting up."),
         false => (
             StatusCode::INTERNAL_SERVER_ERROR,
             "unhealthy",
             "Worker was unable to handle this request and may be unable to handle other requests.",
         ),
     };
-    (
-        code,
-        Json(WorkerStatus {
-            status,
-            message: format!("{what} {}", unresponsive.reason),
-        }),
-    )
+    (code, Json(WorkerStatus { status, message: format!("{what} {}", unresponsive.reason) }))
 }
 
 #[cfg(test)]

@@ -24,20 +24,14 @@ pub(super) async fn status(State(app): State<App>, task: Task) -> Result<Respons
     let view = app.view();
     match task.id().and_then(|id| Some((id.number, view.task_status(&id)?))) {
         Some((number, state)) => Ok(Json(TaskState::new(number, state)).into_response()),
-        None => Err(Error::NotFound(format!(
-            "No status found for task {}-{}",
-            task.connector, task.number
-        ))),
+        None => Err(Error::NotFound(format!("No status found for task {}-{}", task.connector, task.number))),
     }
 }
 
 /// `POST /connectors/{connector}/tasks/{task}/restart`
 pub(super) async fn restart(State(app): State<App>, task: Task) -> Result<StatusCode, Error> {
     let Some(id) = task.id() else {
-        return Err(Error::NotFound(format!(
-            "Unknown task: {}-{}",
-            task.connector, task.number
-        )));
+        return Err(Error::NotFound(format!("Unknown task: {}-{}", task.connector, task.number)));
     };
     app.tell(Request::RestartTask { id }).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -63,14 +57,9 @@ mod tests {
             ("1", "No status found for task a-1"),
             ("-1", "No status found for task a--1"),
             ("zero", "there is no resource at `/connectors/a/tasks/zero/status`"),
-            (
-                "99999999999",
-                "there is no resource at `/connectors/a/tasks/99999999999/status`",
-            ),
+            ("99999999999", "there is no resource at `/connectors/a/tasks/99999999999/status`"),
         ] {
-            let answer = client
-                .send(&format!("GET /connectors/a/tasks/{number}/status"), "")
-                .await;
+            let answer = client.send(&format!("GET /connectors/a/tasks/{number}/status"), "").await;
             assert_eq!((answer.status.as_u16(), answer.message().as_str()), (404, message));
         }
     }
@@ -79,9 +68,6 @@ mod tests {
     async fn a_task_is_restarted_by_the_herder() {
         let client = Client::with_connector("a").await;
         assert_eq!(client.ask("POST /connectors/a/tasks/0/restart", "").await, "204");
-        assert_eq!(
-            client.send("POST /connectors/a/tasks/-1/restart", "").await.message(),
-            "Unknown task: a--1"
-        );
+        assert_eq!(client.send("POST /connectors/a/tasks/-1/restart", "").await.message(), "Unknown task: a--1");
     }
 }

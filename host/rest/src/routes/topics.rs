@@ -23,11 +23,7 @@ struct Topics<'a> {
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     require_tracking(&app)?;
     let view = app.view();
-    let topics = view
-        .connectors
-        .get(&name)
-        .map(|connector| connector.topics.as_slice())
-        .unwrap_or_default();
+    let topics = view.connectors.get(&name).map(|connector| connector.topics.as_slice()).unwrap_or_default();
     Ok(Json(BTreeMap::from([(&name, Topics { topics })])).into_response())
 }
 
@@ -45,9 +41,9 @@ pub(super) async fn reset(State(app): State<App>, Connector(name): Connector) ->
 
 fn require_tracking(app: &App) -> Result<(), Error> {
     match app.topic_tracking() {
-        TopicTracking::Off => Err(Error::Forbidden(
-            "Topic tracking is disabled (`topic.tracking.enable=false`)".to_owned(),
-        )),
+        TopicTracking::Off => {
+            Err(Error::Forbidden("Topic tracking is disabled (`topic.tracking.enable=false`)".to_owned()))
+        }
         TopicTracking::On | TopicTracking::WithoutReset => Ok(()),
     }
 }
@@ -59,25 +55,23 @@ mod tests {
     use crate::testing::Client;
 
     #[tokio::test]
+    async fn topics_are_shown_under_the_name_of_the_connector() {
+        let client = Client::new();
+        client.herder.show_connector("a");
+        assert_eq!(client.ask("GET /connectors/a/topics", "").await, r#"200 {"a":{"topics":["t"]}}"#);
+    }
+
+    #[tokio::test]
     async fn an_unknown_connector_has_no_topics_and_can_be_reset() {
         let client = Client::new();
-        assert_eq!(
-            client.ask("GET /connectors/a/topics", "").await,
-            r#"200 {"a":{"topics":[]}}"#
-        );
+        assert_eq!(client.ask("GET /connectors/a/topics", "").await, r#"200 {"a":{"topics":[]}}"#);
         assert_eq!(client.ask("PUT /connectors/a/topics/reset", "").await, "202");
     }
 
     #[tokio::test]
     async fn what_is_switched_off_is_403() {
         for (topic_tracking, list, reset) in [(TopicTracking::WithoutReset, 200, 403), (TopicTracking::Off, 403, 403)] {
-            let client = Client::with(
-                &Settings {
-                    topic_tracking,
-                    ..Settings::default()
-                },
-                Resources::Regular,
-            );
+            let client = Client::with(&Settings { topic_tracking, ..Settings::default() }, Resources::Regular);
             assert_eq!(client.send("GET /connectors/a/topics", "").await.status, list);
             assert_eq!(client.send("PUT /connectors/a/topics/reset", "").await.status, reset);
         }
