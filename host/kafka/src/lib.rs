@@ -1,1 +1,26 @@
-//! Kafka clients on librdkafka behind the ports of the pipeline.
+//! Kafka clients on librdkafka, behind the ports of the pipeline.
+//!
+//! Owns: the translation of Java's client properties, the producers that tasks share, the consumer of
+//! each sink task, and the offsets of sink groups. Doesn't know plugins, converters or the herder.
+//!
+//! Start at [`KafkaClients`], made from [`Settings`]; [`producer`] and [`consumer`] are the two ways
+//! through which records go, [`admin`] is everything that isn't records, [`mock`] is a broker inside the
+//! process for demos and quick tests.
+//!
+//! **Invariants:** nothing here waits for a guest, and no call of the ports blocks the caller's thread:
+//! what may take long runs on the client's own thread or on tokio's blocking pool. `unsafe` is found in
+//! `admin::group_api` only.
+
+pub mod admin;
+mod clients;
+pub mod consumer;
+mod context;
+pub mod mock;
+pub mod producer;
+mod properties;
+
+pub use clients::{KafkaClients, Unreachable};
+pub use consumer::SinkConsumer;
+pub use mock::MockBroker;
+pub use producer::SharedProducer;
+pub use properties::Settings;
