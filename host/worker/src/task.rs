@@ -1,6 +1,7 @@
 //! A task instance: the sandbox, the clients, and the loop between them.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{Event, Run};
@@ -117,7 +118,7 @@ async fn run_source<S: Plugins, C: Clients>(
         acks,
         encoder: Encoder::new(key, value, header),
         offsets: shared.offsets.clone(),
-        observer: TaskObserver::new(shared, start, wanted.clone()),
+        observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
         tolerance: Tolerance::from_config(&start.connector),
         settings: shared.settings.source,
         wanted,
@@ -150,7 +151,7 @@ async fn run_sink<S: Plugins, C: Clients>(
         task: Arc::new(task),
         consumer,
         decoder: Decoder::new(key, value, header),
-        observer: TaskObserver::new(shared, start, wanted.clone()),
+        observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
         tolerance: Tolerance::from_config(&start.connector),
         settings,
         wanted,
@@ -173,12 +174,14 @@ struct TaskObserver {
     run: Run,
     id: TaskId,
     version: Option<String>,
+    /// How long it took to make the sandbox, for the log.
+    sandbox_us: u128,
     wanted: watch::Receiver<Wanted>,
     events: mpsc::UnboundedSender<Event>,
 }
 
 impl TaskObserver {
-    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, wanted: watch::Receiver<Wanted>) -> Self {
+    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, wanted: watch::Receiver<Wanted>, sandbox_us: u128) -> Self {
         let class = start.connector.connector_class().unwrap_or_default();
         let (version, events) = (shared.version(class), shared.events.clone());
         Self {
@@ -206,7 +209,7 @@ impl Observer for TaskObserver {
             Wanted::Paused => TargetState::Paused,
             Wanted::Running | Wanted::Stop => TargetState::Started,
         };
-        tracing::info!(?target, "Task started.");
+        tracing::info!(?target, sandbox_us = %self.sandbox_us, "Task started.");
         let instance = Instance::Task(self.id.clone());
         let version = self.version.clone();
         let _ = self.events.send(Event::Started {

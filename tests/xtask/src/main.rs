@@ -1,1 +1,49 @@
-fn main() {}
+//! Everything around the code. `cargo xtask` without arguments says what there is.
+
+mod bench;
+mod broker;
+mod build;
+mod demo;
+mod prerequisites;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask demo [--bootstrap-servers HOST:PORT]
+    build everything, run a worker, see records flow, a task restarted and a hostile plugin contained
+cargo xtask test [--fast]
+    all tests; with --fast only those that need neither wasmtime, nor librdkafka, nor Kafka
+cargo xtask bench instantiate | boundary | startup | worker [--peer] | all
+    figures, on this machine; --peer measures Apache Kafka Connect beside it
+cargo xtask guests
+    compile the example and test plugins to target/plugins
+cargo xtask tidy
+    check which crate depends on which";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["demo"] => demo::run(None),
+        ["demo", "--bootstrap-servers", servers] => demo::run(Some(servers)),
+        ["test"] => test::run(test::Extent::Everything),
+        ["test", "--fast"] => test::run(test::Extent::Light),
+        ["bench", "worker", "--peer"] => bench::worker(bench::Peer::Apache),
+        ["bench", name] => bench::run(name),
+        ["guests"] => prerequisites::check(&[]).and_then(|()| build::plugins()),
+        ["tidy"] => tidy::run(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

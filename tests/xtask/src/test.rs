@@ -1,0 +1,70 @@
+//! All tests, in the order in which they are likely to fail.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use bulkhead_e2e::root;
+
+use crate::broker::Kafka;
+use crate::{build, prerequisites, tidy};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// What needs neither wasmtime, nor librdkafka, nor Kafka.
+    Light,
+    Everything,
+}
+
+pub fn run(extent: Extent) -> anyhow::Result<()> {
+    match extent {
+        Extent::Light => {
+            step("format", || build::run("cargo", ["fmt", "--all", "--check"]))?;
+            step("tidy", tidy::run)?;
+            step("tests", || build::run("cargo", ["test", "--release", "--locked"]))
+        }
+        Extent::Everything => everything(),
+    }
+}
+
+fn everything() -> anyhow::Result<()> {
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    let with_kafka = in_ci || prerequisites::all_work(prerequisites::KAFKA);
+    prerequisites::check(if with_kafka { prerequisites::KAFKA } else { &[] })?;
+    if !with_kafka {
+        println!("left out: everything that needs a real Kafka, since `java` and `mvn` aren't both there");
+    }
+    step("format", || build::run("cargo", ["fmt", "--all", "--check"]))?;
+    step("tidy", tidy::run)?;
+    step("plugins", build::plugins)?;
+    step("build", || build::run("cargo", ["build", "--release", "--locked", "--workspace", "--all-targets"]))?;
+    step("lints", || {
+        let lints = ["clippy", "--release", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        build::run("cargo", lints)
+    })?;
+    step("tests", || tests(with_kafka))
+}
+
+/// All tests of the workspace, beside a real Kafka if there is one.
+fn tests(with_kafka: bool) -> anyhow::Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--release", "--locked", "--workspace"]).current_dir(root());
+    if !with_kafka {
+        return build::run_command(&mut command);
+    }
+    let folder = tempfile::tempdir()?;
+    let broker = Kafka::fetch()?.start_broker(folder.path()).context("Kafka could not be started")?;
+    println!("Kafka runs at {}", broker.address());
+    command.env("BULKHEAD_KAFKA", broker.address());
+    build::run_command(&mut command)
+}
+
+fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    println!("== {name}");
+    let started = Instant::now();
+    if let Err(error) = work() {
+        bail!("{name}: {error:#}");
+    }
+    println!("== {name} done in {:.1} s", started.elapsed().as_secs_f32());
+    Ok(())
+}
