@@ -30,14 +30,7 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
     pub(crate) fn new(shared: Arc<Shared<S, C>>) -> Self {
         let (ended, ended_inbox) = mpsc::unbounded_channel();
         let (running, connectors, side_jobs) = (HashMap::new(), HashMap::new(), TaskTracker::new());
-        Self {
-            shared,
-            running,
-            connectors,
-            side_jobs,
-            ended,
-            ended_inbox,
-        }
+        Self { shared, running, connectors, side_jobs, ended, ended_inbox }
     }
 
     pub(crate) async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
@@ -57,32 +50,15 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
 
     fn perform(&mut self, command: Command) {
         match command {
-            Command::StartConnector {
-                run,
-                connector,
-                config,
-                target,
-            } => {
+            Command::StartConnector { run, connector, config, target } => {
                 let instance = Instance::Connector(connector.clone());
                 let (handle, steering, work) = connector::prepare(self.shared.clone(), run, connector, config, target);
                 self.connectors.insert(instance.clone(), handle);
                 self.launch(run, instance, Box::new(steering), work);
             }
-            Command::StartTask {
-                run,
-                task,
-                connector,
-                config,
-                target,
-            } => {
+            Command::StartTask { run, task, connector, config, target } => {
                 let instance = Instance::Task(task.clone());
-                let start = task::Start {
-                    run,
-                    id: task,
-                    connector,
-                    config,
-                    target,
-                };
+                let start = task::Start { run, id: task, connector, config, target };
                 let (steering, work) = task::prepare(self.shared.clone(), start);
                 self.launch(run, instance, Box::new(steering), work);
             }
@@ -92,12 +68,7 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
                     running.steering.set_target(target);
                 }
             }
-            Command::TaskConfigs {
-                token,
-                run,
-                connector,
-                config,
-            } => {
+            Command::TaskConfigs { token, run, connector, config } => {
                 self.ask_for_task_configs(token, run, Instance::Connector(connector), config);
             }
             Command::Validate { token, config } => {
@@ -107,23 +78,14 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
                     shared.report(Event::Validated { token, answer });
                 });
             }
-            Command::AlterOffsets {
-                token,
-                connector,
-                config,
-                offsets,
-            } => {
+            Command::AlterOffsets { token, connector, config, offsets } => {
                 let shared = self.shared.clone();
                 self.side_jobs.spawn(async move {
                     let answer = offsets::alter(&shared, &connector, &config, offsets).await;
                     shared.report(Event::OffsetsAltered { token, answer });
                 });
             }
-            Command::ReadOffsets {
-                token,
-                connector,
-                config,
-            } => {
+            Command::ReadOffsets { token, connector, config } => {
                 let shared = self.shared.clone();
                 self.side_jobs.spawn(async move {
                     let answer = offsets::read(&shared, &connector, &config).await;
@@ -190,8 +152,7 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
 
     fn spawn_stop(&self, instance: Instance, running: Running) {
         let grace = self.shared.settings.graceful_stop;
-        self.side_jobs
-            .spawn(running.stop(instance, grace, self.shared.events.clone()));
+        self.side_jobs.spawn(running.stop(instance, grace, self.shared.events.clone()));
     }
 
     fn ask_for_task_configs(&mut self, token: Token, run: Run, instance: Instance, config: RawConfig) {
@@ -203,9 +164,7 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
         }
         let shared = self.shared.clone();
         self.side_jobs.spawn(async move {
-            let configs = reply
-                .await
-                .unwrap_or_else(|_| Err(format!("connector {instance} is not running")));
+            let configs = reply.await.unwrap_or_else(|_| Err(format!("connector {instance} is not running")));
             shared.report(Event::TaskConfigs { token, configs });
         });
     }

@@ -50,27 +50,11 @@ pub(crate) fn prepare<S: Plugins, C: Clients>(
     name: ConnectorName,
     config: RawConfig,
     target: TargetState,
-) -> (
-    ConnectorHandle,
-    ConnectorSteering,
-    impl Future<Output = Option<String>> + Send + 'static,
-) {
+) -> (ConnectorHandle, ConnectorSteering, impl Future<Output = Option<String>> + Send + 'static) {
     let (questions, inbox) = mpsc::unbounded_channel();
     let (steering, wanted) = watch::channel(Some(target));
-    let actor = ConnectorActor {
-        shared,
-        run,
-        name,
-        config,
-        wanted,
-        inbox,
-        instance: None,
-    };
-    (
-        ConnectorHandle { questions },
-        ConnectorSteering { target: steering },
-        actor.run(target),
-    )
+    let actor = ConnectorActor { shared, run, name, config, wanted, inbox, instance: None };
+    (ConnectorHandle { questions }, ConnectorSteering { target: steering }, actor.run(target))
 }
 
 struct ConnectorActor<S: Plugins, C> {
@@ -136,11 +120,7 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
             reached?;
         }
         let instance = Instance::Connector(self.name.clone());
-        self.shared.report(Event::TargetReached {
-            run: self.run,
-            instance,
-            target,
-        });
+        self.shared.report(Event::TargetReached { run: self.run, instance, target });
         Ok(())
     }
 
@@ -155,14 +135,8 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
         let Some(instance) = &self.instance else {
             return Err(format!("connector {} is not started", self.name));
         };
-        let max_tasks = config
-            .get("tasks.max")
-            .and_then(|text| text.trim().parse().ok())
-            .unwrap_or(1);
-        let configs = instance
-            .task_configs(max_tasks)
-            .await
-            .map_err(|error| error.to_string())?;
+        let max_tasks = config.get("tasks.max").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        let configs = instance.task_configs(max_tasks).await.map_err(|error| error.to_string())?;
         Ok(configs.into_iter().map(|task| self.complete(task, config)).collect())
     }
 
@@ -171,10 +145,7 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
         let class = connector.connector_class().unwrap_or_default();
         let plugin = self.shared.plugins.catalog().connector(class).ok().cloned();
         let full = plugin.as_ref().map_or(class, |plugin| plugin.class.as_str());
-        task.set(
-            "task.class",
-            format!("{}Task", full.strip_suffix("Connector").unwrap_or(full)),
-        );
+        task.set("task.class", format!("{}Task", full.strip_suffix("Connector").unwrap_or(full)));
         if plugin.is_some_and(|plugin| plugin.kind == PluginKind::Sink) {
             for key in ["topics", "topics.regex"] {
                 if let Some(topics) = connector.get(key) {
@@ -190,19 +161,11 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
         let class = self.config.connector_class().unwrap_or_default();
         let version = self.shared.version(class);
         let instance = Instance::Connector(self.name.clone());
-        self.shared.report(Event::Started {
-            run: self.run,
-            instance,
-            target,
-            version,
-        });
+        self.shared.report(Event::Started { run: self.run, instance, target, version });
     }
 
     fn report_reconfiguration(&self) {
-        self.shared.report(Event::ReconfigurationWanted {
-            run: self.run,
-            connector: self.name.clone(),
-        });
+        self.shared.report(Event::ReconfigurationWanted { run: self.run, connector: self.name.clone() });
     }
 }
 

@@ -48,13 +48,7 @@ impl Worker {
     ) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (commands, inbox) = mpsc::unbounded_channel();
         let (events, outbox) = mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
-            plugins,
-            clients,
-            offsets,
-            settings,
-            events,
-        });
+        let shared = Arc::new(Shared { plugins, clients, offsets, settings, events });
         tokio::spawn(actor::Actor::new(shared).run(inbox));
         (Self { commands }, outbox)
     }

@@ -51,9 +51,7 @@ async fn alter_source<S: Plugins, C: Clients>(
         Some(entries) => source_offsets(entries)?,
         None => {
             let all = shared.offsets.all(name).await.map_err(failed)?;
-            all.iter()
-                .filter_map(|(partition, _)| Some((object(&partition.0)?, None)))
-                .collect()
+            all.iter().filter_map(|(partition, _)| Some((object(&partition.0)?, None))).collect()
         }
     };
     let instance = shared.plugins.connector(name, config).await.map_err(refused)?;
@@ -75,9 +73,7 @@ fn source_offsets(entries: Vec<OffsetEntry>) -> Result<Vec<(Object, Option<Objec
             (None, None) => {}
             (None, Some(offset)) => {
                 let offset = Value::Object(offset);
-                return Err(OffsetsError::Refused(format!(
-                    "the entry with offset {offset} has no partition"
-                )));
+                return Err(OffsetsError::Refused(format!("the entry with offset {offset} has no partition")));
             }
             (Some(partition), offset) => {
                 wanted.retain(|(known, _)| *known != partition);
@@ -108,11 +104,7 @@ async fn alter_sink<S: Plugins, C: Clients>(
     if reset {
         shared.clients.delete_group(name, config).await.map_err(failed)?;
     } else {
-        shared
-            .clients
-            .alter_group_offsets(name, config, wanted)
-            .await
-            .map_err(failed)?;
+        shared.clients.alter_group_offsets(name, config, wanted).await.map_err(failed)?;
     }
     Ok(outcome(agreed))
 }
@@ -123,19 +115,13 @@ fn sink_offset(entry: OffsetEntry) -> Result<(TopicPartition, Option<i64>), Offs
     let partition = entry.partition.ok_or_else(|| bad("a `partition`"))?;
     let topic = partition.get("kafka_topic").and_then(Value::as_str);
     let topic = topic.ok_or_else(|| bad("the text `kafka_topic` in its partition"))?;
-    let number = partition
-        .get("kafka_partition")
-        .and_then(integer)
-        .and_then(|number| i32::try_from(number).ok());
+    let number = partition.get("kafka_partition").and_then(integer).and_then(|number| i32::try_from(number).ok());
     let number = number.filter(|number| *number >= 0);
     let number = number.ok_or_else(|| bad("the whole number `kafka_partition`, not below 0, in its partition"))?;
     let offset = match entry.offset {
         None => None,
         Some(offset) => {
-            let offset = offset
-                .get("kafka_offset")
-                .and_then(integer)
-                .filter(|offset| *offset >= 0);
+            let offset = offset.get("kafka_offset").and_then(integer).filter(|offset| *offset >= 0);
             Some(offset.ok_or_else(|| bad("the whole number `kafka_offset`, not below 0, in its offset"))?)
         }
     };
@@ -147,17 +133,11 @@ fn integer(value: &Value) -> Option<i64> {
 }
 
 fn source_entry((partition, offset): &(SourcePartition, SourceOffset)) -> Option<OffsetEntry> {
-    Some(OffsetEntry {
-        partition: Some(object(&partition.0)?),
-        offset: Some(object(&offset.0)?),
-    })
+    Some(OffsetEntry { partition: Some(object(&partition.0)?), offset: Some(object(&offset.0)?) })
 }
 
 fn sink_entry(offset: &TopicOffset) -> OffsetEntry {
-    let TopicOffset {
-        partition: TopicPartition { topic, partition },
-        offset,
-    } = offset;
+    let TopicOffset { partition: TopicPartition { topic, partition }, offset } = offset;
     let to_object = |value: Value| match value {
         Value::Object(members) => Some(members),
         _ => None,
@@ -173,11 +153,7 @@ fn object(text: &str) -> Option<Object> {
 }
 
 fn outcome(agreed: bool) -> OffsetsOutcome {
-    if agreed {
-        OffsetsOutcome::Confirmed
-    } else {
-        OffsetsOutcome::FrameworkOnly
-    }
+    if agreed { OffsetsOutcome::Confirmed } else { OffsetsOutcome::FrameworkOnly }
 }
 
 fn failed(error: impl std::fmt::Display) -> OffsetsError {
@@ -199,9 +175,7 @@ impl<S: Plugins, C> Shared<S, C> {
         let class = config.connector_class().unwrap_or_default();
         match self.plugins.catalog().connector(class) {
             Ok(plugin) => Ok(plugin.kind),
-            Err(_) => Err(OffsetsError::Failed(format!(
-                "no connector plugin of class `{class}` is installed"
-            ))),
+            Err(_) => Err(OffsetsError::Failed(format!("no connector plugin of class `{class}` is installed"))),
         }
     }
 }
@@ -215,10 +189,7 @@ mod tests {
             Value::Object(members) => Some(members),
             _ => None,
         };
-        OffsetEntry {
-            partition: to_object(partition),
-            offset: to_object(offset),
-        }
+        OffsetEntry { partition: to_object(partition), offset: to_object(offset) }
     }
 
     #[test]
@@ -226,30 +197,18 @@ mod tests {
         let partition = json!({"kafka_topic": "t", "kafka_partition": "1"});
         let good = sink_offset(entry(partition.clone(), json!({"kafka_offset": "2"})));
         assert_eq!(good, Ok((TopicPartition::new("t", 1), Some(2))));
-        assert_eq!(
-            sink_offset(entry(partition.clone(), Value::Null)),
-            Ok((TopicPartition::new("t", 1), None))
-        );
+        assert_eq!(sink_offset(entry(partition.clone(), Value::Null)), Ok((TopicPartition::new("t", 1), None)));
         for (partition, offset) in [
             (Value::Null, Value::Null),
             (json!({"kafka_partition": 0}), json!({"kafka_offset": 1})),
             (json!({"kafka_topic": "t"}), json!({"kafka_offset": 1})),
-            (
-                json!({"kafka_topic": "t", "kafka_partition": 1.5}),
-                json!({"kafka_offset": 1}),
-            ),
-            (
-                json!({"kafka_topic": "t", "kafka_partition": -1}),
-                json!({"kafka_offset": 1}),
-            ),
+            (json!({"kafka_topic": "t", "kafka_partition": 1.5}), json!({"kafka_offset": 1})),
+            (json!({"kafka_topic": "t", "kafka_partition": -1}), json!({"kafka_offset": 1})),
             (partition.clone(), json!({})),
             (partition.clone(), json!({"kafka_offset": null})),
             (partition, json!({"kafka_offset": -1})),
         ] {
-            assert!(
-                sink_offset(entry(partition.clone(), offset.clone())).is_err(),
-                "{partition} {offset}"
-            );
+            assert!(sink_offset(entry(partition.clone(), offset.clone())).is_err(), "{partition} {offset}");
         }
     }
 

@@ -36,9 +36,6 @@ impl Running {
             ended.abort();
             let _ = ended.await;
         }
-        let _ = events.send(Event::Stopped {
-            run: self.run,
-            instance,
-        });
+        let _ = events.send(Event::Stopped { run: self.run, instance });
     }
 }

@@ -38,16 +38,8 @@ impl Settings {
         };
         Ok(Self {
             graceful_stop,
-            source: SourceSettings {
-                flush_interval,
-                flush_timeout,
-                ..SourceSettings::default()
-            },
-            sink: SinkSettings {
-                flush_interval,
-                max_records: max_records as usize,
-                ..SinkSettings::default()
-            },
+            source: SourceSettings { flush_interval, flush_timeout, ..SourceSettings::default() },
+            sink: SinkSettings { flush_interval, max_records: max_records as usize, ..SinkSettings::default() },
             properties: properties.clone(),
         })
     }

@@ -74,9 +74,7 @@ async fn run<S: Plugins, C: Clients>(
     let kind = match shared.plugins.catalog().connector(class) {
         Ok(plugin) => plugin.kind,
         Err(_) => {
-            return Some(format!(
-                "no connector plugin of class `{class}` is installed (see plugin.path)"
-            ));
+            return Some(format!("no connector plugin of class `{class}` is installed (see plugin.path)"));
         }
     };
     let ended = match kind {
@@ -102,15 +100,11 @@ async fn run_source<S: Plugins, C: Clients>(
 ) -> Result<(), String> {
     let (key, value, header) = converters(shared, start)?;
     let acks = Arc::new(Acks::default());
-    let producer = shared
-        .clients
-        .producer(&start.id, &start.connector, acks.clone())
-        .map_err(|error| error.to_string())?;
-    let task = shared
-        .plugins
-        .source_task(&start.id, &start.connector)
-        .await
-        .map_err(|error| error.to_string())?;
+    let producer =
+        shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
+    let made = Instant::now();
+    let task = shared.plugins.source_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let sandbox_us = made.elapsed().as_micros();
     let source = SourceLoop {
         id: start.id.clone(),
         task: Arc::new(task),
@@ -132,15 +126,10 @@ async fn run_sink<S: Plugins, C: Clients>(
     wanted: watch::Receiver<Wanted>,
 ) -> Result<(), String> {
     let (key, value, header) = converters(shared, start)?;
-    let task = shared
-        .plugins
-        .sink_task(&start.id, &start.connector)
-        .await
-        .map_err(|error| error.to_string())?;
-    let consumer = shared
-        .clients
-        .consumer(&start.id, &start.connector)
-        .map_err(|error| error.to_string())?;
+    let made = Instant::now();
+    let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let sandbox_us = made.elapsed().as_micros();
+    let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;
     let mut settings = shared.settings.sink;
     let own_limit = start.connector.get("consumer.override.max.poll.records");
     if let Some(records) = own_limit.and_then(|text| text.trim().parse().ok()) {
@@ -181,25 +170,20 @@ struct TaskObserver {
 }
 
 impl TaskObserver {
-    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, wanted: watch::Receiver<Wanted>, sandbox_us: u128) -> Self {
+    fn new<S: Plugins, C>(
+        shared: &Shared<S, C>,
+        start: &Start,
+        wanted: watch::Receiver<Wanted>,
+        sandbox_us: u128,
+    ) -> Self {
         let class = start.connector.connector_class().unwrap_or_default();
         let (version, events) = (shared.version(class), shared.events.clone());
-        Self {
-            run: start.run,
-            id: start.id.clone(),
-            version,
-            wanted,
-            events,
-        }
+        Self { run: start.run, id: start.id.clone(), version, sandbox_us, wanted, events }
     }
 
     fn reached(&self, target: TargetState) {
         let instance = Instance::Task(self.id.clone());
-        let _ = self.events.send(Event::TargetReached {
-            run: self.run,
-            instance,
-            target,
-        });
+        let _ = self.events.send(Event::TargetReached { run: self.run, instance, target });
     }
 }
 
@@ -212,12 +196,7 @@ impl Observer for TaskObserver {
         tracing::info!(?target, sandbox_us = %self.sandbox_us, "Task started.");
         let instance = Instance::Task(self.id.clone());
         let version = self.version.clone();
-        let _ = self.events.send(Event::Started {
-            run: self.run,
-            instance,
-            target,
-            version,
-        });
+        let _ = self.events.send(Event::Started { run: self.run, instance, target, version });
     }
 
     fn paused(&self) {
@@ -229,11 +208,7 @@ impl Observer for TaskObserver {
     }
 
     fn topic_used(&self, topic: &str) {
-        let event = Event::TopicUsed {
-            run: self.run,
-            task: self.id.clone(),
-            topic: topic.to_owned(),
-        };
+        let event = Event::TopicUsed { run: self.run, task: self.id.clone(), topic: topic.to_owned() };
         let _ = self.events.send(event);
     }
 }

@@ -9,19 +9,12 @@ pub(crate) async fn validate<S: Plugins>(plugins: &S, config: &RawConfig) -> Res
     let class = config.connector_class().unwrap_or_default();
     let Ok(plugin) = catalog.connector(class) else {
         let known: Vec<_> = catalog.iter().map(|plugin| plugin.class.as_str()).collect();
-        let message = format!(
-            "no connector plugin of class `{class}`; installed are: {}",
-            known.join(", ")
-        );
+        let message = format!("no connector plugin of class `{class}`; installed are: {}", known.join(", "));
         return Err(ValidationError::UnknownClass(message));
     };
     let refused_grants = plugins.refused_grants(config);
     // What may not be granted isn't, not even for a check.
-    let values = if refused_grants.is_empty() {
-        ask(plugins, config).await?
-    } else {
-        Vec::new()
-    };
+    let values = if refused_grants.is_empty() { ask(plugins, config).await? } else { Vec::new() };
     Ok(Validation {
         kind: plugin.kind,
         version: plugin.version.clone(),

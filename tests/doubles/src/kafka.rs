@@ -34,23 +34,13 @@ struct State {
 
 impl MemoryProducer {
     pub fn new(delivery: Arc<dyn Delivery>) -> Self {
-        let state = State {
-            sent: Vec::new(),
-            delivery,
-            held: false,
-            acknowledged: 0,
-            refuse: None,
-        };
-        Self {
-            state: Arc::new(Mutex::new(state)),
-        }
+        let state = State { sent: Vec::new(), delivery, held: false, acknowledged: 0, refuse: None };
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 
     /// Another handle on the same producer.
     pub fn handle(&self) -> Self {
-        Self {
-            state: self.state.clone(),
-        }
+        Self { state: self.state.clone() }
     }
 
     /// From now on nothing is acknowledged until [`Self::release`].
@@ -90,19 +80,11 @@ impl MemoryProducer {
             state.acknowledged = state.sent.len();
             (state.delivery.clone(), due, state.refuse.clone())
         };
-        for Sent {
-            topic, value, sequence, ..
-        } in due
-        {
+        for Sent { topic, value, sequence, .. } in due {
             let outcome = if refuse.is_some() && value == refuse {
                 Err(ProduceError::Record("refused by the broker".to_owned()))
             } else {
-                Ok(Written {
-                    topic: topic.into(),
-                    partition: 0,
-                    offset: sequence as i64,
-                    timestamp: 0,
-                })
+                Ok(Written { topic: topic.into(), partition: 0, offset: sequence as i64, timestamp: 0 })
             };
             delivery.delivered(sequence, outcome);
         }
@@ -113,12 +95,7 @@ impl Producer for MemoryProducer {
     fn send(&self, record: &Outgoing<'_>, sequence: u64) -> Result<Queued, ProduceError> {
         let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
         let (topic, key, value) = (record.topic.to_owned(), owned(record.key), owned(record.value));
-        self.lock().sent.push(Sent {
-            topic,
-            key,
-            value,
-            sequence,
-        });
+        self.lock().sent.push(Sent { topic, key, value, sequence });
         self.acknowledge();
         Ok(Queued::Queued)
     }
@@ -141,13 +118,7 @@ impl MemoryConsumer {
     pub fn new() -> (Self, MemoryConsumerHandle) {
         let (sender, events) = mpsc::unbounded_channel();
         let log = Arc::new(Mutex::new(Vec::new()));
-        (
-            Self {
-                events,
-                log: log.clone(),
-            },
-            MemoryConsumerHandle { events: sender, log },
-        )
+        (Self { events, log: log.clone() }, MemoryConsumerHandle { events: sender, log })
     }
 
     fn note(&self, line: String) {
@@ -157,20 +128,15 @@ impl MemoryConsumer {
 
 impl MemoryConsumerHandle {
     pub fn assign(&self, topic: &str, partition: i32) {
-        let _ = self
-            .events
-            .send(ConsumerEvent::Assigned(vec![TopicPartition::new(topic, partition)]));
+        let _ = self.events.send(ConsumerEvent::Assigned(vec![TopicPartition::new(topic, partition)]));
     }
 
     /// The receiver resolves when the partition was let go.
     pub fn revoke(&self, topic: &str, partition: i32) -> oneshot::Receiver<()> {
         let (release, released) = oneshot::channel();
         let partitions = vec![TopicPartition::new(topic, partition)];
-        let _ = self.events.send(ConsumerEvent::Revoked(Revocation {
-            partitions,
-            lost: false,
-            release: Some(release),
-        }));
+        let _ =
+            self.events.send(ConsumerEvent::Revoked(Revocation { partitions, lost: false, release: Some(release) }));
         released
     }
 
@@ -200,17 +166,12 @@ impl MemoryConsumerHandle {
 }
 
 fn places(partitions: &[TopicPartition]) -> String {
-    let places: Vec<_> = partitions
-        .iter()
-        .map(|place| format!("{}-{}", place.topic, place.partition))
-        .collect();
+    let places: Vec<_> = partitions.iter().map(|place| format!("{}-{}", place.topic, place.partition)).collect();
     places.join(" ")
 }
 
 fn offsets(offsets: &[TopicOffset]) -> String {
-    let places = offsets
-        .iter()
-        .map(|at| format!("{}-{}@{}", at.partition.topic, at.partition.partition, at.offset));
+    let places = offsets.iter().map(|at| format!("{}-{}@{}", at.partition.topic, at.partition.partition, at.offset));
     places.collect::<Vec<_>>().join(" ")
 }
 

@@ -19,10 +19,7 @@ pub struct MemoryOffsets {
 impl MemoryOffsets {
     /// The offset text of a partition.
     pub fn get(&self, connector: &str, partition: &str) -> Option<String> {
-        let key = (
-            ConnectorName::new(connector),
-            SourcePartition(partition.into()).canonical(),
-        );
+        let key = (ConnectorName::new(connector), SourcePartition(partition.into()).canonical());
         self.lock().get(&key).map(|(_, offset)| offset.0.to_string())
     }
 
@@ -60,10 +57,7 @@ impl OffsetStore for MemoryOffsets {
     ) -> BoxFuture<Result<Vec<Option<SourceOffset>>, OffsetStoreError>> {
         let stored = self.lock();
         let of = |partition: &SourcePartition| stored.get(&(connector.clone(), partition.canonical()));
-        let found = partitions
-            .iter()
-            .map(|partition| of(partition).map(|(_, offset)| offset.clone()))
-            .collect();
+        let found = partitions.iter().map(|partition| of(partition).map(|(_, offset)| offset.clone())).collect();
         Box::pin(std::future::ready(Ok(found)))
     }
 
@@ -72,11 +66,7 @@ impl OffsetStore for MemoryOffsets {
         connector: &ConnectorName,
     ) -> BoxFuture<Result<Vec<(SourcePartition, SourceOffset)>, OffsetStoreError>> {
         let stored = self.lock();
-        let mine = stored
-            .iter()
-            .filter(|((owner, _), _)| owner == connector)
-            .map(|(_, entry)| entry.clone())
-            .collect();
+        let mine = stored.iter().filter(|((owner, _), _)| owner == connector).map(|(_, entry)| entry.clone()).collect();
         Box::pin(std::future::ready(Ok(mine)))
     }
 

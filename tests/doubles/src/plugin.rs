@@ -17,18 +17,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A batch of text values for topic `t`, of source partition `{"p":1}`, with offsets `{"at":N}` that
 /// count from `first`.
 pub fn texts(first: u64, values: &[&str]) -> SourceBatch {
-    let offsets: Vec<_> = (first..)
-        .take(values.len())
-        .map(|at| format!(r#"{{"at":{at}}}"#))
-        .collect();
+    let offsets: Vec<_> = (first..).take(values.len()).map(|at| format!(r#"{{"at":{at}}}"#)).collect();
     SourceBatch {
         records: Batch {
             count: values.len(),
             topics: vec!["t".into()],
-            keys: Values {
-                encoding: vec![Encoding::None; values.len()],
-                ..Values::default()
-            },
+            keys: Values { encoding: vec![Encoding::None; values.len()], ..Values::default() },
             values: Values {
                 encoding: vec![Encoding::Text; values.len()],
                 len: values.iter().map(|value| value.len() as u32).collect(),
@@ -105,11 +99,7 @@ impl SourceTask for ScriptedSource {
 
     async fn committed(&self, deliveries: Vec<SourceDelivery>) -> Result<(), PluginError> {
         let mut log = lock(&self.log);
-        log.extend(
-            deliveries
-                .iter()
-                .map(|delivery| format!("delivered {}.{}", delivery.batch, delivery.index)),
-        );
+        log.extend(deliveries.iter().map(|delivery| format!("delivered {}.{}", delivery.batch, delivery.index)));
         Ok(())
     }
 
@@ -152,10 +142,7 @@ impl ScriptedSink {
     }
 
     fn note(&self, call: &str, partitions: &[TopicPartition]) {
-        let places: Vec<_> = partitions
-            .iter()
-            .map(|place| format!(" {}-{}", place.topic, place.partition))
-            .collect();
+        let places: Vec<_> = partitions.iter().map(|place| format!(" {}-{}", place.topic, place.partition)).collect();
         lock(&self.log).push(format!("{call}{}", places.concat()));
     }
 }
@@ -177,11 +164,8 @@ impl SinkTask for ScriptedSink {
     }
 
     async fn put(&self, batch: &SinkBatch) -> Result<Vec<Rejection>, PluginError> {
-        let values: Vec<_> = batch
-            .records
-            .records()
-            .map(|record| String::from_utf8_lossy(record.value.bytes).into_owned())
-            .collect();
+        let values: Vec<_> =
+            batch.records.records().map(|record| String::from_utf8_lossy(record.value.bytes).into_owned()).collect();
         lock(&self.log).push(format!("put {}", values.join(" ")));
         let next = lock(&self.puts).pop_front();
         next.unwrap_or_else(|| Ok(Vec::new()))

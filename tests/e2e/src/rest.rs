@@ -54,7 +54,8 @@ impl Rest {
     }
 
     pub fn create(&self, name: &str, config: &[(&str, &str)]) -> anyhow::Result<()> {
-        let config: serde_json::Map<_, _> = config.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+        let config: serde_json::Map<_, _> =
+            config.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
         self.must("POST", "/connectors", Some(&json!({ "name": name, "config": config }))).map(drop)
     }
 
