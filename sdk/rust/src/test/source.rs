@@ -33,14 +33,20 @@ pub struct SourceRun<T> {
 }
 
 impl<T: SourceTask> SourceRun<T> {
-    /// Starts a task. Panics if it doesn't start.
+    /// Starts a task of a new connector, which has no offsets yet. Panics if it doesn't start.
     pub fn start(config: impl Into<RawConfig>) -> Self {
         Self::try_start(config).unwrap_or_else(|error| panic!("the task doesn't start: {error}"))
     }
 
-    /// Starts a task, or says why it doesn't start.
+    /// The same, or says why it doesn't start.
     pub fn try_start(config: impl Into<RawConfig>) -> Result<Self> {
+        host::native::with(|host| host.committed.clear());
+        Self::resume(config)
+    }
+
+    fn resume(config: impl Into<RawConfig>) -> Result<Self> {
         logging::init();
+        host::native::with(|host| host.stop_at = None);
         let config = config.into();
         let driver = block_on(start_source::<T>(config.clone()))?;
         Ok(Self { config, driver, ahead: VecDeque::new(), task: PhantomData })
@@ -50,8 +56,9 @@ impl<T: SourceTask> SourceRun<T> {
     pub fn start_at(config: impl Into<RawConfig>, partition: &Partition, offset: impl Fields) -> Self {
         let mut json = Vec::new();
         offsets::write_json(&offset, &mut json);
+        host::native::with(|host| host.committed.clear());
         commit(partition.json(), &String::from_utf8_lossy(&json));
-        Self::start(config)
+        Self::resume(config).unwrap_or_else(|error| panic!("the task doesn't start: {error}"))
     }
 
     /// Polls once and answers with what the task handed over, without counting it as delivered.
@@ -109,9 +116,7 @@ impl<T: SourceTask> SourceRun<T> {
 
     /// Stops the task.
     pub fn stop(mut self) -> Result<()> {
-        let outcome = block_on(self.driver.stop());
-        host::native::with(|host| host.stop_at = None);
-        outcome
+        block_on(self.driver.stop())
     }
 
     fn deliver(&mut self, count: usize) -> Taken {
