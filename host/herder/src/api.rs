@@ -48,18 +48,9 @@ pub enum Event {
 /// Something to be done. The driver performs them in order and brings outcomes back as events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    Reply {
-        id: RequestId,
-        answer: Result<Reply, Refusal>,
-    },
-    AppendConfig {
-        token: Token,
-        records: Vec<ConfigRecord>,
-    },
-    AppendStatus {
-        token: Token,
-        record: StatusRecord,
-    },
+    Reply { id: RequestId, answer: Result<Reply, Refusal> },
+    AppendConfig { token: Token, records: Vec<ConfigRecord> },
+    AppendStatus { token: Token, record: StatusRecord },
     Work(work::Command),
 }
 
@@ -67,15 +58,9 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigRecord {
     /// `connector-NAME`; none removes it.
-    Connector {
-        name: ConnectorName,
-        config: Option<RawConfig>,
-    },
+    Connector { name: ConnectorName, config: Option<RawConfig> },
     /// `target-state-NAME`; none removes it.
-    TargetState {
-        name: ConnectorName,
-        state: Option<TargetState>,
-    },
+    TargetState { name: ConnectorName, state: Option<TargetState> },
     /// `task-NAME-N`: takes effect with the commit.
     Task { id: TaskId, config: RawConfig },
     /// `commit-NAME`: the task records before it, this many, are now the connector's tasks.

@@ -91,12 +91,7 @@ pub(crate) enum Then {
 
 impl Write {
     pub(crate) fn new(unread: &[ConfigRecord], later: VecDeque<Vec<ConfigRecord>>, then: Then) -> Self {
-        Self {
-            acknowledged: false,
-            unread: unread.iter().cloned().collect(),
-            later,
-            then,
-        }
+        Self { acknowledged: false, unread: unread.iter().cloned().collect(), later, then }
     }
 
     fn read(&mut self, record: &ConfigRecord) {
@@ -170,9 +165,7 @@ impl Changes {
 
     /// Connectors that are being changed, and how.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = (&ConnectorName, &Step)> {
-        self.lines
-            .iter()
-            .filter_map(|(name, line)| Some((name, line.present.as_ref()?)))
+        self.lines.iter().filter_map(|(name, line)| Some((name, line.present.as_ref()?)))
     }
 }
 
@@ -203,23 +196,11 @@ mod tests {
         let mut changes = Changes::default();
         changes.add(&name(), delete(1));
         changes.add(&name(), delete(2));
-        assert!(matches!(
-            changes.next(&name()),
-            Some(Change::Delete { id: RequestId(1) })
-        ));
-        changes.enter(
-            &name(),
-            Step::Validating {
-                id: RequestId(1),
-                how: Store::Put,
-            },
-        );
+        assert!(matches!(changes.next(&name()), Some(Change::Delete { id: RequestId(1) })));
+        changes.enter(&name(), Step::Validating { id: RequestId(1), how: Store::Put });
         assert!(changes.next(&name()).is_none());
         changes.leave(&name());
-        assert!(matches!(
-            changes.next(&name()),
-            Some(Change::Delete { id: RequestId(2) })
-        ));
+        assert!(matches!(changes.next(&name()), Some(Change::Delete { id: RequestId(2) })));
         assert!(changes.next(&name()).is_none());
     }
 

@@ -55,25 +55,16 @@ pub(crate) struct TaskSet {
 impl ClusterConfig {
     pub(crate) fn apply(&mut self, record: &ConfigRecord) {
         match record {
-            ConfigRecord::Connector {
-                name,
-                config: Some(config),
-            } => self.put(name, config),
+            ConfigRecord::Connector { name, config: Some(config) } => self.put(name, config),
             ConfigRecord::Connector { name, config: None } => self.remove(name),
-            ConfigRecord::TargetState {
-                name,
-                state: Some(state),
-            } => {
+            ConfigRecord::TargetState { name, state: Some(state) } => {
                 self.targets.insert(name.clone(), *state);
             }
             ConfigRecord::TargetState { name, state: None } => {
                 self.targets.remove(name);
             }
             ConfigRecord::Task { id, config } => {
-                self.deferred
-                    .entry(id.connector.clone())
-                    .or_default()
-                    .insert(id.number, config.clone());
+                self.deferred.entry(id.connector.clone()).or_default().insert(id.number, config.clone());
             }
             ConfigRecord::Commit { name, tasks } => self.commit(name, *tasks),
             ConfigRecord::Restart(_) => {}
@@ -88,11 +79,7 @@ impl ClusterConfig {
                 connector.revision = revision;
             }
             None => {
-                let connector = Connector {
-                    config: config.clone(),
-                    revision,
-                    tasks: TaskSet::default(),
-                };
+                let connector = Connector { config: config.clone(), revision, tasks: TaskSet::default() };
                 self.connectors.insert(name.clone(), connector);
             }
         }
@@ -180,17 +167,11 @@ mod tests {
     }
 
     fn connector(text: &str) -> ConfigRecord {
-        ConfigRecord::Connector {
-            name: name(),
-            config: Some([("topic", text)].into()),
-        }
+        ConfigRecord::Connector { name: name(), config: Some([("topic", text)].into()) }
     }
 
     fn task(number: u32) -> ConfigRecord {
-        ConfigRecord::Task {
-            id: name().task(number),
-            config: [("n", number.to_string())].into(),
-        }
+        ConfigRecord::Task { id: name().task(number), config: [("n", number.to_string())].into() }
     }
 
     fn commit(tasks: u32) -> ConfigRecord {
@@ -206,15 +187,7 @@ mod tests {
     fn tasks(records: &[ConfigRecord]) -> String {
         let config = fold(records);
         let connector = config.get(&name()).unwrap();
-        format!(
-            "{}{}",
-            connector.tasks.configs.len(),
-            if connector.tasks.inconsistent {
-                " inconsistent"
-            } else {
-                ""
-            }
-        )
+        format!("{}{}", connector.tasks.configs.len(), if connector.tasks.inconsistent { " inconsistent" } else { "" })
     }
 
     #[test]
@@ -234,14 +207,8 @@ mod tests {
     #[test]
     fn an_update_keeps_the_tasks_and_a_deletion_drops_them() {
         assert_eq!(tasks(&[connector("a"), task(0), commit(1), connector("b")]), "1");
-        let gone = ConfigRecord::Connector {
-            name: name(),
-            config: None,
-        };
-        assert_eq!(
-            tasks(&[connector("a"), task(0), commit(1), gone, commit(1), connector("a")]),
-            "0"
-        );
+        let gone = ConfigRecord::Connector { name: name(), config: None };
+        assert_eq!(tasks(&[connector("a"), task(0), commit(1), gone, commit(1), connector("a")]), "0");
     }
 
     #[test]
@@ -255,21 +222,9 @@ mod tests {
 
     #[test]
     fn a_target_state_may_come_before_its_connector() {
-        let stopped = ConfigRecord::TargetState {
-            name: name(),
-            state: Some(TargetState::Stopped),
-        };
-        let gone = ConfigRecord::TargetState {
-            name: name(),
-            state: None,
-        };
-        assert_eq!(
-            fold(&[stopped.clone(), connector("a")]).target(&name()),
-            TargetState::Stopped
-        );
-        assert_eq!(
-            fold(&[connector("a"), stopped, gone]).target(&name()),
-            TargetState::Started
-        );
+        let stopped = ConfigRecord::TargetState { name: name(), state: Some(TargetState::Stopped) };
+        let gone = ConfigRecord::TargetState { name: name(), state: None };
+        assert_eq!(fold(&[stopped.clone(), connector("a")]).target(&name()), TargetState::Stopped);
+        assert_eq!(fold(&[connector("a"), stopped, gone]).target(&name()), TargetState::Started);
     }
 }

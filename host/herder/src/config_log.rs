@@ -37,8 +37,7 @@ impl Herder {
         let Some(records) = batches.pop_front() else {
             return self.written(name, then);
         };
-        self.changes
-            .enter(name, Step::Writing(Write::new(&records, batches, then)));
+        self.changes.enter(name, Step::Writing(Write::new(&records, batches, then)));
         let token = self.questions.ask(Question::ConfigAppend(name.clone()));
         self.effects.push(Effect::AppendConfig { token, records });
     }
@@ -110,11 +109,6 @@ impl Herder {
     }
 
     fn refuse_unwritten(&mut self, id: RequestId, error: &str) {
-        self.reply(
-            id,
-            Err(Refusal::Failed(format!(
-                "The change could not be written to the config log: {error}"
-            ))),
-        );
+        self.reply(id, Err(Refusal::Failed(format!("The change could not be written to the config log: {error}"))));
     }
 }

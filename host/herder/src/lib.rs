@@ -209,10 +209,7 @@ impl Herder {
 
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<Millis> {
-        let deadlines = [
-            self.status_writes.next_deadline(),
-            self.reconfigurations.next_deadline(),
-        ];
+        let deadlines = [self.status_writes.next_deadline(), self.reconfigurations.next_deadline()];
         deadlines.into_iter().flatten().min()
     }
 

@@ -79,14 +79,8 @@ impl Herder {
             Store::Create { initial_state } => initial_state,
             Store::Put | Store::Patch => None,
         };
-        let target = initial_state.map(|state| ConfigRecord::TargetState {
-            name: name.clone(),
-            state: Some(state),
-        });
-        let connector = ConfigRecord::Connector {
-            name: name.clone(),
-            config: Some(config),
-        };
+        let target = initial_state.map(|state| ConfigRecord::TargetState { name: name.clone(), state: Some(state) });
+        let connector = ConfigRecord::Connector { name: name.clone(), config: Some(config) };
         let records = target.into_iter().chain([connector]).collect();
         self.write(name, [records], Then::Stored { id, created: !exists });
     }
@@ -94,13 +88,7 @@ impl Herder {
     /// A configuration is in the log: the answer goes out now, or when its effect is there.
     pub(crate) fn stored(&mut self, id: RequestId, name: &ConnectorName, created: bool) {
         if self.settings.mode.answers_after_the_effect() {
-            self.wait(
-                id,
-                Wait::Settled {
-                    name: name.clone(),
-                    created,
-                },
-            );
+            self.wait(id, Wait::Settled { name: name.clone(), created });
         } else {
             self.reply_connector(id, name, created);
         }
@@ -119,14 +107,8 @@ impl Herder {
         if !self.cluster.contains(name) {
             return self.reply(id, Err(not_found(name)));
         }
-        let connector = ConfigRecord::Connector {
-            name: name.clone(),
-            config: None,
-        };
-        let target = ConfigRecord::TargetState {
-            name: name.clone(),
-            state: None,
-        };
+        let connector = ConfigRecord::Connector { name: name.clone(), config: None };
+        let target = ConfigRecord::TargetState { name: name.clone(), state: None };
         self.write(name, [vec![connector, target]], Then::Done { id });
     }
 
@@ -134,19 +116,10 @@ impl Herder {
         if !self.cluster.contains(name) {
             return self.reply(id, Err(Refusal::NotFound(format!("Unknown connector {name}"))));
         }
-        let target = ConfigRecord::TargetState {
-            name: name.clone(),
-            state: Some(state),
-        };
+        let target = ConfigRecord::TargetState { name: name.clone(), state: Some(state) };
         let records = match state {
             TargetState::Started | TargetState::Paused => vec![target],
-            TargetState::Stopped => vec![
-                ConfigRecord::Commit {
-                    name: name.clone(),
-                    tasks: 0,
-                },
-                target,
-            ],
+            TargetState::Stopped => vec![ConfigRecord::Commit { name: name.clone(), tasks: 0 }, target],
         };
         self.write(name, [records], Then::Done { id });
     }
@@ -172,10 +145,7 @@ fn with_name(name: &ConnectorName, mut config: ConfigPatch) -> Result<ConfigPatc
 
 /// Values replace or add, nulls remove (KIP-477).
 fn patched(config: &RawConfig, patch: ConfigPatch) -> ConfigPatch {
-    let mut result: ConfigPatch = config
-        .iter()
-        .map(|(key, value)| (key.to_owned(), Some(value.to_owned())))
-        .collect();
+    let mut result: ConfigPatch = config.iter().map(|(key, value)| (key.to_owned(), Some(value.to_owned()))).collect();
     for (key, value) in patch {
         match value {
             Some(value) => result.insert(key, Some(value)),
@@ -187,18 +157,13 @@ fn patched(config: &RawConfig, patch: ConfigPatch) -> ConfigPatch {
 
 /// A configuration that passed validation and so has no nulls.
 fn complete(config: &ConfigPatch) -> RawConfig {
-    config
-        .iter()
-        .filter_map(|(key, value)| Some((key.as_str(), value.as_deref()?)))
-        .collect()
+    config.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_deref()?))).collect()
 }
 
 /// All that is wrong, a line each, in the form Connect gives it.
 fn invalid(infos: &ConfigInfos) -> Refusal {
-    let mut message = format!(
-        "Connector configuration is invalid and contains the following {} error(s):",
-        infos.error_count
-    );
+    let mut message =
+        format!("Connector configuration is invalid and contains the following {} error(s):", infos.error_count);
     let values = infos.configs.iter().filter_map(|config| config.value.as_ref());
     for error in values.flat_map(|value| &value.errors) {
         message.push('\n');

@@ -17,11 +17,7 @@ impl Herder {
         };
         let config = connector.config.clone();
         let token = self.questions.ask(Question::OffsetsRead(id));
-        self.command(Command::ReadOffsets {
-            token,
-            connector: name,
-            config,
-        });
+        self.command(Command::ReadOffsets { token, connector: name, config });
     }
 
     pub(crate) fn offsets_read(&mut self, id: RequestId, answer: Result<Vec<OffsetEntry>, OffsetsError>) {
@@ -69,20 +65,9 @@ impl Herder {
             return self.advance(name);
         };
         let config = connector.config.clone();
-        self.changes.enter(
-            name,
-            Step::AlteringOffsets {
-                id,
-                reset: offsets.is_none(),
-            },
-        );
+        self.changes.enter(name, Step::AlteringOffsets { id, reset: offsets.is_none() });
         let token = self.questions.ask(Question::OffsetsAltered(name.clone()));
-        self.command(Command::AlterOffsets {
-            token,
-            connector: name.clone(),
-            config,
-            offsets,
-        });
+        self.command(Command::AlterOffsets { token, connector: name.clone(), config, offsets });
     }
 
     pub(crate) fn offsets_altered(&mut self, name: &ConnectorName, answer: Result<OffsetsOutcome, OffsetsError>) {

@@ -11,11 +11,7 @@ impl Herder {
     pub(crate) fn request(&mut self, id: RequestId, request: Request) {
         match request {
             Request::Ping => self.reply(id, Ok(Reply::Done)),
-            Request::CreateConnector {
-                name,
-                config,
-                initial_state,
-            } => {
+            Request::CreateConnector { name, config, initial_state } => {
                 self.store(id, &trimmed(&name), config, Store::Create { initial_state });
             }
             Request::PutConfig { name, config } => self.store(id, &name, config, Store::Put),

@@ -26,20 +26,14 @@ impl RestartPlan {
     /// None if nothing is known of the connector's state.
     pub(crate) fn new(request: &RestartRequest, statuses: &Statuses) -> Option<Self> {
         let connector = request.concerns(statuses.connector(&request.connector)?);
-        let tasks = statuses
-            .tasks(&request.connector)
-            .filter(|(_, status)| request.include_tasks && request.concerns(status));
-        Some(Self {
-            connector,
-            tasks: tasks.map(|(number, _)| number).collect(),
-        })
+        let tasks =
+            statuses.tasks(&request.connector).filter(|(_, status)| request.include_tasks && request.concerns(status));
+        Some(Self { connector, tasks: tasks.map(|(number, _)| number).collect() })
     }
 
     fn instances(&self, name: &ConnectorName) -> impl Iterator<Item = Instance> {
         let connector = self.connector.then(|| Instance::Connector(name.clone()));
-        connector
-            .into_iter()
-            .chain(self.tasks.iter().map(|&number| Instance::Task(name.task(number))))
+        connector.into_iter().chain(self.tasks.iter().map(|&number| Instance::Task(name.task(number))))
     }
 
     /// Present states, traces included, with RESTARTING for what will be restarted.
@@ -65,15 +59,9 @@ impl Herder {
         }
         let plan = RestartPlan::new(&request, &self.statuses);
         let Some((plan, status)) = plan.zip(self.connector_status(name)) else {
-            return self.reply(
-                id,
-                Err(Refusal::NotFound(format!("Status for connector {name} not found"))),
-            );
+            return self.reply(id, Err(Refusal::NotFound(format!("Status for connector {name} not found"))));
         };
-        let then = Then::Restarting {
-            id,
-            status: plan.mark(status),
-        };
+        let then = Then::Restarting { id, status: plan.mark(status) };
         self.write(name, [vec![ConfigRecord::Restart(request)]], then);
     }
 
@@ -117,10 +105,7 @@ impl Herder {
 
     pub(crate) fn connector_status(&self, name: &ConnectorName) -> Option<ConnectorStatus> {
         let connector = self.statuses.connector(name)?;
-        let tasks = self
-            .statuses
-            .tasks(name)
-            .map(|(number, status)| (number, reported(status)));
+        let tasks = self.statuses.tasks(name).map(|(number, status)| (number, reported(status)));
         Some(ConnectorStatus {
             name: name.clone(),
             kind: self.kind(name),

@@ -14,11 +14,7 @@ impl Herder {
     pub(crate) fn reconcile(&mut self, name: &ConnectorName) {
         for instance in self.concerned(name) {
             let wanted = self.wanted(&instance);
-            let farewell = if self.cluster.has(&instance) {
-                Farewell::Unassigned
-            } else {
-                Farewell::Removed
-            };
+            let farewell = if self.cluster.has(&instance) { Farewell::Unassigned } else { Farewell::Removed };
             let actions = self.instances.want(&instance, wanted, farewell);
             self.perform(&instance, actions);
         }
@@ -41,16 +37,10 @@ impl Herder {
         let connector = self.cluster.get(instance.connector())?;
         let target = self.cluster.target(instance.connector());
         match instance {
-            Instance::Connector(_) => Some(Spec {
-                revision: connector.revision,
-                target,
-            }),
+            Instance::Connector(_) => Some(Spec { revision: connector.revision, target }),
             // A stopped connector has no tasks, whatever the log says.
             Instance::Task(_) if target == TargetState::Stopped => None,
-            Instance::Task(_) => Some(Spec {
-                revision: connector.tasks.revision,
-                target,
-            }),
+            Instance::Task(_) => Some(Spec { revision: connector.tasks.revision, target }),
         }
     }
 
@@ -60,17 +50,10 @@ impl Herder {
                 Action::Start { run, target } => self.start(instance, run, target),
                 Action::Stop { run } => {
                     self.connector_leaves(instance);
-                    self.command(Command::Stop {
-                        run,
-                        instance: instance.clone(),
-                    });
+                    self.command(Command::Stop { run, instance: instance.clone() });
                 }
                 Action::SetTarget { run, target } => {
-                    self.command(Command::SetTarget {
-                        run,
-                        instance: instance.clone(),
-                        target,
-                    });
+                    self.command(Command::SetTarget { run, instance: instance.clone(), target });
                 }
                 Action::Report { state, version } => self.report(instance, state, version),
                 Action::Forget => self.forget_status(instance),
@@ -83,12 +66,9 @@ impl Herder {
             return;
         };
         let command = match instance {
-            Instance::Connector(name) => Command::StartConnector {
-                run,
-                connector: name.clone(),
-                config: connector.config.clone(),
-                target,
-            },
+            Instance::Connector(name) => {
+                Command::StartConnector { run, connector: name.clone(), config: connector.config.clone(), target }
+            }
             Instance::Task(task) => {
                 let Some(config) = connector.task(task.number).cloned() else {
                     return;
@@ -111,12 +91,7 @@ impl Herder {
 
     pub(crate) fn work(&mut self, event: work::Event) {
         match event {
-            work::Event::Started {
-                run,
-                instance,
-                target,
-                version,
-            } => {
+            work::Event::Started { run, instance, target, version } => {
                 let actions = self.instances.started(&instance, run, target, version);
                 let news = !actions.is_empty();
                 self.perform(&instance, actions);

@@ -34,12 +34,7 @@ impl Herder {
             }
             State::Unassigned | State::Restarting => None,
         };
-        let status = Status {
-            state,
-            worker: self.settings.worker.clone(),
-            generation: 0,
-            version,
-        };
+        let status = Status { state, worker: self.settings.worker.clone(), generation: 0, version };
         self.append_status(StatusRecord::of(instance, Some(status)));
     }
 
@@ -63,19 +58,13 @@ impl Herder {
         self.status_writes.newest.remove(&key);
         if let Err(error) = outcome {
             tracing::warn!(connector = %key.connector(), error, "A status could not be written; trying again.");
-            self.status_writes
-                .failed
-                .insert(key, (self.now.plus(RETRY_MILLIS), record));
+            self.status_writes.failed.insert(key, (self.now.plus(RETRY_MILLIS), record));
         }
     }
 
     pub(crate) fn retry_statuses(&mut self) {
         let now = self.now;
-        let due: Vec<_> = self
-            .status_writes
-            .failed
-            .extract_if(.., |_, (due, _)| *due <= now)
-            .collect();
+        let due: Vec<_> = self.status_writes.failed.extract_if(.., |_, (due, _)| *due <= now).collect();
         for (_, (_, record)) in due {
             self.append_status(record);
         }

@@ -26,20 +26,10 @@ impl Statuses {
         match record {
             StatusRecord::Connector { name, status } => set(&mut self.connectors, name, status.as_ref()),
             StatusRecord::Task { id, status } => set(&mut self.tasks, id, status.as_ref()),
-            StatusRecord::Topic {
-                connector,
-                topic,
-                used: true,
-                ..
-            } => {
+            StatusRecord::Topic { connector, topic, used: true, .. } => {
                 self.topics.entry(connector.clone()).or_default().insert(topic.clone());
             }
-            StatusRecord::Topic {
-                connector,
-                topic,
-                used: false,
-                ..
-            } => self.forget_topic(connector, topic),
+            StatusRecord::Topic { connector, topic, used: false, .. } => self.forget_topic(connector, topic),
         }
     }
 
@@ -92,10 +82,7 @@ impl StatusRecord {
     /// The status of an instance; none removes it.
     pub(crate) fn of(instance: &Instance, status: Option<Status>) -> Self {
         match instance {
-            Instance::Connector(name) => Self::Connector {
-                name: name.clone(),
-                status,
-            },
+            Instance::Connector(name) => Self::Connector { name: name.clone(), status },
             Instance::Task(id) => Self::Task { id: id.clone(), status },
         }
     }
@@ -118,12 +105,7 @@ mod tests {
     use crate::api::Millis;
 
     fn running() -> Option<Status> {
-        Some(Status {
-            state: State::Running,
-            worker: WorkerId("w:1".into()),
-            generation: 0,
-            version: None,
-        })
+        Some(Status { state: State::Running, worker: WorkerId("w:1".into()), generation: 0, version: None })
     }
 
     #[test]
@@ -133,12 +115,8 @@ mod tests {
             let id = ConnectorName::new(connector).task(number);
             statuses.apply(&StatusRecord::Task { id, status: running() });
         }
-        let numbers = |name: &str| {
-            statuses
-                .tasks(&ConnectorName::new(name))
-                .map(|(number, _)| number)
-                .collect::<Vec<_>>()
-        };
+        let numbers =
+            |name: &str| statuses.tasks(&ConnectorName::new(name)).map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("a"), [2, 10]);
         assert_eq!(numbers("a-1"), [0]);
         assert_eq!(numbers("c"), [0; 0]);

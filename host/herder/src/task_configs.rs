@@ -53,13 +53,10 @@ impl Reconfigurations {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
-        let retries = self
-            .under_way
-            .values()
-            .filter_map(|reconfiguration| match reconfiguration.phase {
-                Phase::Failed { retry, .. } => Some(retry),
-                Phase::Asking(_) | Phase::Publishing => None,
-            });
+        let retries = self.under_way.values().filter_map(|reconfiguration| match reconfiguration.phase {
+            Phase::Failed { retry, .. } => Some(retry),
+            Phase::Asking(_) | Phase::Publishing => None,
+        });
         retries.min()
     }
 
@@ -75,11 +72,7 @@ impl Herder {
     /// Asks a running connector for its tasks.
     pub(crate) fn reconfigure(&mut self, name: &ConnectorName) {
         let failures = match self.reconfigurations.under_way.get_mut(name) {
-            Some(Reconfiguration {
-                phase: Phase::Asking(_) | Phase::Publishing,
-                again,
-                ..
-            }) => {
+            Some(Reconfiguration { phase: Phase::Asking(_) | Phase::Publishing, again, .. }) => {
                 *again = true;
                 return;
             }
@@ -90,11 +83,7 @@ impl Herder {
             return self.drop_reconfiguration(name);
         };
         let token = self.questions.ask(Question::TaskConfigs(name.clone()));
-        let reconfiguration = Reconfiguration {
-            phase: Phase::Asking(token),
-            again: false,
-            failures,
-        };
+        let reconfiguration = Reconfiguration { phase: Phase::Asking(token), again: false, failures };
         self.reconfigurations.under_way.insert(name.clone(), reconfiguration);
         self.command(command(token));
     }
@@ -116,22 +105,12 @@ impl Herder {
     /// already goes its way.
     pub(crate) fn drop_reconfiguration(&mut self, name: &ConnectorName) {
         match self.reconfigurations.under_way.get_mut(name) {
-            Some(Reconfiguration {
-                phase: Phase::Publishing,
-                again,
-                ..
-            }) => *again = false,
-            Some(Reconfiguration {
-                phase: Phase::Asking(token),
-                ..
-            }) => {
+            Some(Reconfiguration { phase: Phase::Publishing, again, .. }) => *again = false,
+            Some(Reconfiguration { phase: Phase::Asking(token), .. }) => {
                 self.questions.withdraw(*token);
                 self.reconfigurations.under_way.remove(name);
             }
-            Some(Reconfiguration {
-                phase: Phase::Failed { .. },
-                ..
-            }) => {
+            Some(Reconfiguration { phase: Phase::Failed { .. }, .. }) => {
                 self.reconfigurations.under_way.remove(name);
             }
             None => {}
@@ -193,24 +172,14 @@ impl Herder {
     }
 
     pub(crate) fn begin_publish_tasks(&mut self, name: &ConnectorName, revision: Revision, configs: Vec<RawConfig>) {
-        let connector = self
-            .cluster
-            .get(name)
-            .filter(|connector| connector.revision == revision);
+        let connector = self.cluster.get(name).filter(|connector| connector.revision == revision);
         if connector.is_none() || self.cluster.target(name) == TargetState::Stopped {
             return self.reconfigured(name);
         }
-        let commit = ConfigRecord::Commit {
-            name: name.clone(),
-            tasks: u32::try_from(configs.len()).unwrap_or(u32::MAX),
-        };
-        let tasks: Vec<_> = (0..)
-            .zip(configs)
-            .map(|(number, config)| ConfigRecord::Task {
-                id: name.task(number),
-                config,
-            })
-            .collect();
+        let commit =
+            ConfigRecord::Commit { name: name.clone(), tasks: u32::try_from(configs.len()).unwrap_or(u32::MAX) };
+        let tasks: Vec<_> =
+            (0..).zip(configs).map(|(number, config)| ConfigRecord::Task { id: name.task(number), config }).collect();
         let batches = [tasks, vec![commit]].into_iter().filter(|batch| !batch.is_empty());
         self.write(name, batches, Then::TasksPublished);
     }
@@ -243,10 +212,7 @@ impl Herder {
         let Some(reconfiguration) = self.reconfigurations.under_way.get_mut(name) else {
             return;
         };
-        reconfiguration.phase = Phase::Failed {
-            error,
-            retry: now.plus(backoff(reconfiguration.failures)),
-        };
+        reconfiguration.phase = Phase::Failed { error, retry: now.plus(backoff(reconfiguration.failures)) };
         reconfiguration.failures = reconfiguration.failures.saturating_add(1);
     }
 
@@ -259,29 +225,19 @@ impl Herder {
 
 /// 250 ms, doubled with every failure up to a minute.
 fn backoff(failures: u32) -> u64 {
-    FIRST_RETRY_MILLIS
-        .saturating_mul(1 << failures.min(16))
-        .min(LAST_RETRY_MILLIS)
+    FIRST_RETRY_MILLIS.saturating_mul(1 << failures.min(16)).min(LAST_RETRY_MILLIS)
 }
 
 /// Connect names a class for every task. A component has no such class; what REST shows is made from
 /// the connector's.
 fn task_class(connector_class: &str) -> String {
-    format!(
-        "{}Task",
-        connector_class.strip_suffix("Connector").unwrap_or(connector_class)
-    )
+    format!("{}Task", connector_class.strip_suffix("Connector").unwrap_or(connector_class))
 }
 
 /// The trace, if the connector made more tasks than it may.
 fn too_many_tasks(name: &ConnectorName, config: &RawConfig, count: usize) -> Option<String> {
-    let max = config
-        .get("tasks.max")
-        .map_or(Ok(1), |text| text.trim().parse::<usize>())
-        .ok()?;
-    let enforced = !config
-        .get("tasks.max.enforce")
-        .is_some_and(|text| text.trim().eq_ignore_ascii_case("false"));
+    let max = config.get("tasks.max").map_or(Ok(1), |text| text.trim().parse::<usize>()).ok()?;
+    let enforced = !config.get("tasks.max.enforce").is_some_and(|text| text.trim().eq_ignore_ascii_case("false"));
     (enforced && count > max).then(|| {
         format!("Connector {name} made {count} task configurations, which is more than its tasks.max of {max} allows")
     })

@@ -25,13 +25,7 @@ impl Herder {
 
     fn append_topic(&mut self, connector: &ConnectorName, topic: String, task: u32, used: bool) {
         let discovered = self.now;
-        self.append_status(StatusRecord::Topic {
-            connector: connector.clone(),
-            topic,
-            task,
-            used,
-            discovered,
-        });
+        self.append_status(StatusRecord::Topic { connector: connector.clone(), topic, task, used, discovered });
     }
 }
 

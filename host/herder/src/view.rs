@@ -30,19 +30,12 @@ pub struct ConnectorView {
 
 impl ClusterView {
     pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
-            defaults: Defaults::of(settings),
-            ..Self::default()
-        }
+        Self { defaults: Defaults::of(settings), ..Self::default() }
     }
 
     pub fn task_status(&self, task: &TaskId) -> Option<&ReportedState> {
         let status = self.statuses.get(&task.connector)?;
-        status
-            .tasks
-            .iter()
-            .find(|(number, _)| *number == task.number)
-            .map(|(_, state)| state)
+        status.tasks.iter().find(|(number, _)| *number == task.number).map(|(_, state)| state)
     }
 
     /// The keys of a plugin as `GET /connector-plugins/{plugin}/config` lists them: of a connector its
@@ -71,10 +64,7 @@ impl Herder {
 
     fn connector_view(&self, name: &ConnectorName) -> Option<ConnectorView> {
         let info = self.connector_info(name)?;
-        Some(ConnectorView {
-            info,
-            topics: self.statuses.topics(name).cloned().collect(),
-        })
+        Some(ConnectorView { info, topics: self.statuses.topics(name).cloned().collect() })
     }
 
     pub(crate) fn connector_info(&self, name: &ConnectorName) -> Option<ConnectorInfo> {
@@ -91,25 +81,14 @@ impl Herder {
         let connector = self.cluster.get(name)?;
         let tasks = connector.task_numbers().zip(&connector.tasks.configs);
         Some(Reply::Tasks(
-            tasks
-                .map(|(number, config)| TaskInfo {
-                    id: name.task(number),
-                    config: config.clone(),
-                })
-                .collect(),
+            tasks.map(|(number, config)| TaskInfo { id: name.task(number), config: config.clone() }).collect(),
         ))
     }
 
     /// Unknown if the connector isn't configured or its class isn't installed.
     pub(crate) fn kind(&self, name: &ConnectorName) -> ConnectorKind {
-        let class = self
-            .cluster
-            .get(name)
-            .and_then(|connector| connector.config.connector_class());
-        match class
-            .and_then(|class| self.plugins.connector(class).ok())
-            .map(|plugin| plugin.kind)
-        {
+        let class = self.cluster.get(name).and_then(|connector| connector.config.connector_class());
+        match class.and_then(|class| self.plugins.connector(class).ok()).map(|plugin| plugin.kind) {
             Some(PluginKind::Source) => ConnectorKind::Source,
             Some(PluginKind::Sink) => ConnectorKind::Sink,
             None

@@ -14,12 +14,7 @@ pub(super) enum Life {
     /// Told to start.
     Starting { run: Run, spec: Spec },
     /// The target of `spec` is what it was told last, `reached` what it is in.
-    Up {
-        run: Run,
-        spec: Spec,
-        reached: TargetState,
-        version: Option<String>,
-    },
+    Up { run: Run, spec: Spec, reached: TargetState, version: Option<String> },
     /// Told to stop.
     Stopping { run: Run, ending: Ending },
     /// Nothing of it exists any more but the trace.
@@ -62,18 +57,9 @@ impl Life {
     /// What was stopping has stopped. Says what is to be reported.
     pub(super) fn bury(&mut self) -> Vec<Action> {
         match std::mem::take(self) {
-            Self::Stopping {
-                ending: Ending::Farewell(farewell),
-                ..
-            } => vec![farewell.action()],
-            Self::Stopping {
-                ending: Ending::Replaced,
-                ..
-            } => Vec::new(),
-            Self::Stopping {
-                run,
-                ending: Ending::Failed { spec, trace },
-            } => {
+            Self::Stopping { ending: Ending::Farewell(farewell), .. } => vec![farewell.action()],
+            Self::Stopping { ending: Ending::Replaced, .. } => Vec::new(),
+            Self::Stopping { run, ending: Ending::Failed { spec, trace } } => {
                 *self = Self::Failed { run, spec, trace };
                 Vec::new()
             }
@@ -103,14 +89,8 @@ impl Ending {
 impl Farewell {
     pub(super) fn action(self) -> Action {
         match self {
-            Self::Restarting => Action::Report {
-                state: State::Restarting,
-                version: None,
-            },
-            Self::Unassigned => Action::Report {
-                state: State::Unassigned,
-                version: None,
-            },
+            Self::Restarting => Action::Report { state: State::Restarting, version: None },
+            Self::Unassigned => Action::Report { state: State::Unassigned, version: None },
             Self::Removed => Action::Forget,
         }
     }

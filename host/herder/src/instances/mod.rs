@@ -142,20 +142,8 @@ impl Instances {
             return Vec::new();
         };
         let (run, spec, version) = (*run, *spec, version.clone());
-        *life = Life::Stopping {
-            run,
-            ending: Ending::Failed {
-                spec,
-                trace: trace.clone(),
-            },
-        };
-        vec![
-            Action::Report {
-                state: State::Failed { trace },
-                version,
-            },
-            Action::Stop { run },
-        ]
+        *life = Life::Stopping { run, ending: Ending::Failed { spec, trace: trace.clone() } };
+        vec![Action::Report { state: State::Failed { trace }, version }, Action::Stop { run }]
     }
 
     /// The worker says that the instance is up.
@@ -175,33 +163,17 @@ impl Instances {
         if run != expected {
             return Vec::new();
         }
-        let report = Action::Report {
-            state: state_of(target),
-            version: version.clone(),
-        };
-        slot.life = Life::Up {
-            run,
-            spec,
-            reached: target,
-            version,
-        };
+        let report = Action::Report { state: state_of(target), version: version.clone() };
+        slot.life = Life::Up { run, spec, reached: target, version };
         followed_by(report, self.settle(instance))
     }
 
     /// The worker says that a change of target state has taken effect.
     pub(crate) fn target_reached(&mut self, instance: &Instance, run: Run, target: TargetState) -> Vec<Action> {
         match self.slots.get_mut(instance).map(|slot| &mut slot.life) {
-            Some(Life::Up {
-                run: present,
-                reached,
-                version,
-                ..
-            }) if *present == run => {
+            Some(Life::Up { run: present, reached, version, .. }) if *present == run => {
                 *reached = target;
-                vec![Action::Report {
-                    state: state_of(target),
-                    version: version.clone(),
-                }]
+                vec![Action::Report { state: state_of(target), version: version.clone() }]
             }
             _ => Vec::new(),
         }
@@ -214,28 +186,13 @@ impl Instances {
         };
         let (spec, version) = match &slot.life {
             Life::Starting { run: present, spec } if *present == run => (*spec, None),
-            Life::Up {
-                run: present,
-                spec,
-                version,
-                ..
-            } if *present == run => (*spec, version.clone()),
+            Life::Up { run: present, spec, version, .. } if *present == run => (*spec, version.clone()),
             Life::Gone | Life::Starting { .. } | Life::Up { .. } | Life::Stopping { .. } | Life::Failed { .. } => {
                 return self.stopped(instance, run);
             }
         };
-        slot.life = Life::Failed {
-            run,
-            spec,
-            trace: trace.clone(),
-        };
-        followed_by(
-            Action::Report {
-                state: State::Failed { trace },
-                version,
-            },
-            self.settle(instance),
-        )
+        slot.life = Life::Failed { run, spec, trace: trace.clone() };
+        followed_by(Action::Report { state: State::Failed { trace }, version }, self.settle(instance))
     }
 
     /// The worker says that the instance is gone, as it was told.
@@ -269,10 +226,7 @@ impl Instances {
             Life::Up { spec, .. } if must_be_replaced(*spec, wanted) => slot.life.stop(Ending::Replaced),
             Life::Up { run, spec, .. } if spec.target != wanted.target => {
                 spec.target = wanted.target;
-                vec![Action::SetTarget {
-                    run: *run,
-                    target: wanted.target,
-                }]
+                vec![Action::SetTarget { run: *run, target: wanted.target }]
             }
             // Starting: a change of target waits until it is up. Stopping: whatever is wanted comes after.
             Life::Starting { .. } | Life::Up { .. } | Life::Stopping { .. } | Life::Failed { .. } => Vec::new(),
@@ -283,18 +237,11 @@ impl Instances {
         self.last_run += 1;
         let run = Run(self.last_run);
         self.slots.entry(instance.clone()).or_default().life = Life::Starting { run, spec };
-        Action::Start {
-            run,
-            target: spec.target,
-        }
+        Action::Start { run, target: spec.target }
     }
 
     pub(crate) fn progress(&self, instance: &Instance) -> Progress<'_> {
-        let Some(Slot {
-            wanted: Some(wanted),
-            life,
-        }) = self.slots.get(instance)
-        else {
+        let Some(Slot { wanted: Some(wanted), life }) = self.slots.get(instance) else {
             return Progress::Unwanted;
         };
         match life {

@@ -28,10 +28,7 @@ impl Script {
 
     fn want(mut self, revision: u64, target: TargetState) -> Self {
         self.revision = revision;
-        let spec = Spec {
-            revision: Revision::test(revision),
-            target,
-        };
+        let spec = Spec { revision: Revision::test(revision), target };
         let actions = self.instances.want(&Self::instance(), Some(spec), Farewell::Removed);
         self.note(actions)
     }
@@ -76,32 +73,19 @@ use TargetState::{Paused, Started, Stopped};
 
 #[test]
 fn an_instance_starts_and_is_forgotten_when_it_has_stopped() {
-    let script = Script::default()
-        .want(1, Started)
-        .started(1, Started)
-        .dismiss()
-        .stopped(1);
+    let script = Script::default().want(1, Started).started(1, Started).dismiss().stopped(1);
     script.check("start 1 Started, RUNNING, stop 1, forget");
 }
 
 #[test]
 fn an_update_starts_the_new_run_only_when_the_old_one_is_gone() {
-    let script = Script::default()
-        .want(1, Started)
-        .started(1, Started)
-        .want(2, Started)
-        .want(3, Started)
-        .stopped(1);
+    let script = Script::default().want(1, Started).started(1, Started).want(2, Started).want(3, Started).stopped(1);
     script.check("start 1 Started, RUNNING, stop 1, start 2 Started");
 }
 
 #[test]
 fn an_update_during_a_start_ends_that_start() {
-    let script = Script::default()
-        .want(1, Started)
-        .want(2, Started)
-        .started(1, Started)
-        .stopped(1);
+    let script = Script::default().want(1, Started).want(2, Started).started(1, Started).stopped(1);
     script.check("start 1 Started, stop 1, start 2 Started");
 }
 
@@ -113,21 +97,13 @@ fn a_change_of_target_during_a_start_is_told_afterwards() {
 
 #[test]
 fn what_was_stopped_is_resumed_by_a_new_run() {
-    let script = Script::default()
-        .want(1, Stopped)
-        .started(1, Stopped)
-        .want(1, Started)
-        .stopped(1);
+    let script = Script::default().want(1, Stopped).started(1, Stopped).want(1, Started).stopped(1);
     script.check("start 1 Stopped, STOPPED, stop 1, start 2 Started");
 }
 
 #[test]
 fn news_of_an_older_run_is_ignored() {
-    let script = Script::default()
-        .want(1, Started)
-        .started(1, Started)
-        .restart()
-        .stopped(1);
+    let script = Script::default().want(1, Started).started(1, Started).restart().stopped(1);
     let script = script.failed(1).stopped(1).started(1, Started).started(2, Started);
     script.check("start 1 Started, RUNNING, stop 1, RESTARTING, start 2 Started, RUNNING");
 }
@@ -136,38 +112,21 @@ fn news_of_an_older_run_is_ignored() {
 fn a_failed_instance_stays_failed_until_restarted_or_configured_anew() {
     let failed = || Script::default().want(1, Started).failed(1);
     failed().want(1, Paused).check("start 1 Started, FAILED");
-    failed()
-        .restart()
-        .check("start 1 Started, FAILED, RESTARTING, start 2 Started");
-    failed()
-        .want(2, Started)
-        .check("start 1 Started, FAILED, start 2 Started");
-    failed()
-        .want(1, Stopped)
-        .check("start 1 Started, FAILED, start 2 Stopped");
+    failed().restart().check("start 1 Started, FAILED, RESTARTING, start 2 Started");
+    failed().want(2, Started).check("start 1 Started, FAILED, start 2 Started");
+    failed().want(1, Stopped).check("start 1 Started, FAILED, start 2 Stopped");
     failed().dismiss().check("start 1 Started, FAILED, forget");
 }
 
 #[test]
 fn a_failure_on_the_way_out_counts_as_the_end() {
-    let script = Script::default()
-        .want(1, Started)
-        .started(1, Started)
-        .restart()
-        .failed(1)
-        .stopped(1);
+    let script = Script::default().want(1, Started).started(1, Started).restart().failed(1).stopped(1);
     script.check("start 1 Started, RUNNING, stop 1, RESTARTING, start 2 Started");
 }
 
 #[test]
 fn an_instance_removed_and_wanted_again_is_forgotten_in_between() {
-    let script = Script::default()
-        .want(1, Started)
-        .started(1, Started)
-        .dismiss()
-        .want(2, Started)
-        .restart()
-        .stopped(1);
+    let script = Script::default().want(1, Started).started(1, Started).dismiss().want(2, Started).restart().stopped(1);
     script.check("start 1 Started, RUNNING, stop 1, forget, start 2 Started");
 }
 
@@ -175,12 +134,6 @@ fn an_instance_removed_and_wanted_again_is_forgotten_in_between() {
 fn a_run_that_must_not_go_on_is_stopped_and_stays_failed() {
     let failed = || Script::default().want(1, Started).started(1, Started).fail();
     failed().stopped(1).check("start 1 Started, RUNNING, FAILED, stop 1");
-    failed()
-        .restart()
-        .stopped(1)
-        .check("start 1 Started, RUNNING, FAILED, stop 1, RESTARTING, start 2 Started");
-    failed()
-        .want(2, Started)
-        .stopped(1)
-        .check("start 1 Started, RUNNING, FAILED, stop 1, start 2 Started");
+    failed().restart().stopped(1).check("start 1 Started, RUNNING, FAILED, stop 1, RESTARTING, start 2 Started");
+    failed().want(2, Started).stopped(1).check("start 1 Started, RUNNING, FAILED, stop 1, start 2 Started");
 }

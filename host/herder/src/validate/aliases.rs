@@ -16,25 +16,14 @@ pub(super) struct Family {
     word: &'static str,
 }
 
-pub(super) const TRANSFORMS: Family = Family {
-    list: "transforms",
-    kind: PluginKind::Transformation,
-    group: "Transforms",
-    word: "Transformation",
-};
-pub(super) const PREDICATES: Family = Family {
-    list: "predicates",
-    kind: PluginKind::Predicate,
-    group: "Predicates",
-    word: "Predicate",
-};
+pub(super) const TRANSFORMS: Family =
+    Family { list: "transforms", kind: PluginKind::Transformation, group: "Transforms", word: "Transformation" };
+pub(super) const PREDICATES: Family =
+    Family { list: "predicates", kind: PluginKind::Predicate, group: "Predicates", word: "Predicate" };
 
 /// One section for each alias, in the order in which they are listed.
 pub(super) fn entries(case: &Case<'_>, family: &Family) -> Vec<Entry> {
-    aliases(case, family)
-        .iter()
-        .flat_map(|alias| Section { case, family, alias }.entries())
-        .collect()
+    aliases(case, family).iter().flat_map(|alias| Section { case, family, alias }.entries()).collect()
 }
 
 /// An alias listed twice has one section; that it is listed twice is reported on the list.
@@ -69,13 +58,7 @@ impl Section<'_> {
     fn class(&self) -> Entry {
         let Family { kind, word, .. } = self.family;
         let documentation = format!("Class of the {} {}.", word.to_lowercase(), self.alias);
-        let key = ConfigKey::new(
-            "type",
-            ConfigType::Class,
-            DefaultValue::Required,
-            Importance::High,
-            &documentation,
-        );
+        let key = ConfigKey::new("type", ConfigType::Class, DefaultValue::Required, Importance::High, &documentation);
         let display = format!("{word} type for {}", self.alias);
         let mut entry = self.entry(key.with_group("", 0, Width::Long, &display), 0);
         entry.value.recommended = classes(self.case.catalog, *kind);
@@ -86,13 +69,7 @@ impl Section<'_> {
         let installed = plugin.and_then(|plugin| plugin.version.as_deref());
         let default = installed.map_or(DefaultValue::Null, |version| DefaultValue::Value(version.to_owned()));
         let documentation = format!("Version of the {} {}.", self.family.word.to_lowercase(), self.alias);
-        let key = ConfigKey::new(
-            "plugin.version",
-            ConfigType::String,
-            default,
-            Importance::High,
-            &documentation,
-        );
+        let key = ConfigKey::new("plugin.version", ConfigType::String, default, Importance::High, &documentation);
         let display = format!("{} version for {}", self.family.word, self.alias);
         let mut entry = self.entry(key.with_group("", 1, Width::Long, &display), 1);
         self.case.check_version(&mut entry, plugin);
@@ -109,21 +86,14 @@ impl Section<'_> {
             | PluginKind::Converter
             | PluginKind::HeaderConverter => Vec::new(),
         };
-        (2..)
-            .zip(own.chain(added))
-            .map(|(order, key)| self.entry(key, order))
-            .collect()
+        (2..).zip(own.chain(added)).map(|(order, key)| self.entry(key, order)).collect()
     }
 
     /// A transformation that negates must have something to negate.
     fn check_negate(&self, class: &mut Entry) {
         let given = |key: &str| self.case.given(&self.prefixed(key)) != Given::Absent;
         if self.family.kind == PluginKind::Transformation && given("negate") && !given("predicate") {
-            class.error(format!(
-                "{} is set, but {} is not",
-                self.prefixed("negate"),
-                self.prefixed("predicate")
-            ));
+            class.error(format!("{} is set, but {} is not", self.prefixed("negate"), self.prefixed("predicate")));
         }
     }
 
@@ -136,11 +106,7 @@ impl Section<'_> {
         };
         key.order = order;
         key.name = self.prefixed(&key.name);
-        key.dependents = key
-            .dependents
-            .iter()
-            .map(|dependent| self.prefixed(dependent))
-            .collect();
+        key.dependents = key.dependents.iter().map(|dependent| self.prefixed(dependent)).collect();
         let value = key.validate(self.case.given(&key.name));
         Entry { key: Some(key), value }
     }

@@ -22,12 +22,7 @@ pub(super) enum Extent {
 
 /// The definitions, with the versions and converters that hold where nothing is configured.
 pub(super) fn keys(plugin: &PluginDesc, catalog: &PluginCatalog, defaults: &Defaults) -> Vec<ConfigKey> {
-    let version = |class: &str, kind| {
-        catalog
-            .resolve(class, &[kind])
-            .ok()
-            .and_then(|found| found.version.clone())
-    };
+    let version = |class: &str, kind| catalog.resolve(class, &[kind]).ok().and_then(|found| found.version.clone());
     let versions = Versions {
         connector: plugin.version.clone(),
         key_converter: version(&defaults.key_converter, PluginKind::Converter),
@@ -56,12 +51,7 @@ pub(super) fn entries(case: &Case<'_>, extent: Extent) -> Vec<Entry> {
     let chosen = CONVERTERS.each_ref().map(|converter| case.converter(converter));
     let [key_converter, value_converter, header_converter] = chosen.map(|plugin| plugin?.version.clone());
     let connector = case.plugin.version.clone();
-    let versions = Versions {
-        connector,
-        key_converter,
-        value_converter,
-        header_converter,
-    };
+    let versions = Versions { connector, key_converter, value_converter, header_converter };
     let definitions = definitions(case.plugin.kind, &case.defaults, versions, extent);
     let mut entries: Vec<_> = definitions.into_iter().map(|key| case.entry(key)).collect();
     for entry in &mut entries {
@@ -117,10 +107,7 @@ const CONVERTERS: [ConverterKey; 3] = [
 impl<'a> Case<'a> {
     fn converter(&self, converter: &ConverterKey) -> Option<&'a PluginDesc> {
         let class = self.text(converter.key).unwrap_or((converter.default)(&self.defaults));
-        self.catalog
-            .resolve(class.trim(), &[converter.kind])
-            .ok()
-            .map(AsRef::as_ref)
+        self.catalog.resolve(class.trim(), &[converter.kind]).ok().map(AsRef::as_ref)
     }
 
     fn entry(&self, key: ConfigKey) -> Entry {

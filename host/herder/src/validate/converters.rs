@@ -14,21 +14,9 @@ pub(super) struct Role {
     name: &'static str,
 }
 
-pub(super) const KEY: Role = Role {
-    key: "key.converter",
-    kind: PluginKind::Converter,
-    name: "key",
-};
-pub(super) const VALUE: Role = Role {
-    key: "value.converter",
-    kind: PluginKind::Converter,
-    name: "value",
-};
-pub(super) const HEADER: Role = Role {
-    key: "header.converter",
-    kind: PluginKind::HeaderConverter,
-    name: "header",
-};
+pub(super) const KEY: Role = Role { key: "key.converter", kind: PluginKind::Converter, name: "key" };
+pub(super) const VALUE: Role = Role { key: "value.converter", kind: PluginKind::Converter, name: "value" };
+pub(super) const HEADER: Role = Role { key: "header.converter", kind: PluginKind::HeaderConverter, name: "header" };
 
 /// Nothing for the worker's own converter: its keys are not the connector's to set.
 pub(super) fn entries(case: &Case<'_>, role: &Role) -> Vec<Entry> {
@@ -46,10 +34,7 @@ fn entries_of(case: &Case<'_>, role: &Role, plugin: &PluginDesc) -> Vec<Entry> {
             given => given,
         };
         let value = prefixed.validate(given);
-        Entry {
-            key: Some(prefixed),
-            value,
-        }
+        Entry { key: Some(prefixed), value }
     };
     shown.map(entry).collect()
 }

@@ -50,10 +50,7 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 fn at_least(min: &str) -> Validator {
-    Validator::Range {
-        min: Some(min.to_owned()),
-        max: None,
-    }
+    Validator::Range { min: Some(min.to_owned()), max: None }
 }
 
 const COMMON: &str = "Common";

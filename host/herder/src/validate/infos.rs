@@ -52,14 +52,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn undefined(name: &str) -> Self {
-        Self {
-            key: None,
-            value: ConfigValue {
-                name: name.to_owned(),
-                visible: true,
-                ..ConfigValue::default()
-            },
-        }
+        Self { key: None, value: ConfigValue { name: name.to_owned(), visible: true, ..ConfigValue::default() } }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -94,22 +87,10 @@ impl ConfigInfos {
 
 impl From<Entry> for ConfigInfo {
     fn from(entry: Entry) -> Self {
-        let ConfigValue {
-            name,
-            value,
-            recommended,
-            errors,
-            visible,
-        } = entry.value;
+        let ConfigValue { name, value, recommended, errors, visible } = entry.value;
         Self {
             definition: entry.key.as_ref().map(ConfigKeyInfo::from),
-            value: Some(ConfigValueInfo {
-                name,
-                value,
-                recommended_values: recommended,
-                errors,
-                visible,
-            }),
+            value: Some(ConfigValueInfo { name, value, recommended_values: recommended, errors, visible }),
         }
     }
 }

@@ -51,10 +51,7 @@ pub(super) fn wrong_version(case: &Case<'_>) -> Option<ConfigInfos> {
     let mut entries = common::entries(case, common::Extent::Shared);
     let version = entries.iter().find(|entry| entry.name() == common::CONNECTOR_VERSION)?;
     let error = version.value.errors.first()?.clone();
-    entries
-        .iter_mut()
-        .find(|entry| entry.name() == common::CONNECTOR_CLASS)?
-        .error(error);
+    entries.iter_mut().find(|entry| entry.name() == common::CONNECTOR_CLASS)?.error(error);
     Some(answer(case, Vec::new(), entries, Vec::new()))
 }
 
@@ -74,25 +71,17 @@ pub(super) fn judge(case: &Case<'_>, validation: &Validation) -> ConfigInfos {
         add_opinion(&mut entries, &mut undefined, value);
     }
     for verdict in &validation.refused_grants {
-        find_or_add(&mut entries, &mut undefined, &verdict.name)
-            .value
-            .errors
-            .extend(verdict.errors.iter().cloned());
+        find_or_add(&mut entries, &mut undefined, &verdict.name).value.errors.extend(verdict.errors.iter().cloned());
     }
     let converters = [converters::HEADER, converters::KEY, converters::VALUE];
-    let converters = converters
-        .iter()
-        .flat_map(|role| converters::entries(case, role))
-        .collect();
+    let converters = converters.iter().flat_map(|role| converters::entries(case, role)).collect();
     answer(case, undefined, entries, converters)
 }
 
 /// The plugin's keys, judged by its definition, and the keys of its sandbox.
 fn own_entries(case: &Case<'_>, validation: &Validation) -> Vec<Entry> {
     let own = validation.config_def.keys.iter().filter(|key| !key.internal).cloned();
-    let sandbox = sandbox::keys()
-        .into_iter()
-        .filter(|key| validation.config_def.get(&key.name).is_none());
+    let sandbox = sandbox::keys().into_iter().filter(|key| validation.config_def.get(&key.name).is_none());
     let entry = |key: bulkhead_model::config::ConfigKey| {
         let value = key.validate(case.given(&key.name));
         Entry { key: Some(key), value }
@@ -103,10 +92,7 @@ fn own_entries(case: &Case<'_>, validation: &Validation) -> Vec<Entry> {
 /// Adds what the plugin says of a key to what the worker found out by itself.
 fn add_opinion(entries: &mut [Entry], undefined: &mut Vec<Entry>, opinion: &ConfigValue) {
     let entry = find_or_add(entries, undefined, &opinion.name);
-    let news = opinion
-        .errors
-        .iter()
-        .filter(|error| !entry.value.errors.contains(error));
+    let news = opinion.errors.iter().filter(|error| !entry.value.errors.contains(error));
     let news: Vec<_> = news.cloned().collect();
     entry.value.errors.extend(news);
     entry.value.visible = opinion.visible;
@@ -123,13 +109,10 @@ fn find_or_add<'a>(entries: &'a mut [Entry], undefined: &'a mut Vec<Entry>, name
     if let Some(entry) = entries.iter_mut().find(|entry| entry.name() == name) {
         return entry;
     }
-    let position = undefined
-        .iter()
-        .position(|entry| entry.name() == name)
-        .unwrap_or_else(|| {
-            undefined.push(Entry::undefined(name));
-            undefined.len() - 1
-        });
+    let position = undefined.iter().position(|entry| entry.name() == name).unwrap_or_else(|| {
+        undefined.push(Entry::undefined(name));
+        undefined.len() - 1
+    });
     &mut undefined[position]
 }
 

@@ -40,15 +40,11 @@ pub(crate) fn plugin_keys(
     defaults: &Defaults,
     name: &str,
 ) -> Result<Vec<ConfigKeyInfo>, Refusal> {
-    let plugin = catalog
-        .resolve(name, &ALL_KINDS)
-        .map_err(|unresolved| not_found(name, &unresolved))?;
+    let plugin = catalog.resolve(name, &ALL_KINDS).map_err(|unresolved| not_found(name, &unresolved))?;
     let own = plugin.config.keys.iter().filter(|key| !key.internal);
     let mut keys: Vec<_> = own.map(ConfigKeyInfo::from).collect();
     if matches!(plugin.kind, PluginKind::Source | PluginKind::Sink) {
-        let shared = common::keys(plugin, catalog, defaults)
-            .into_iter()
-            .chain(sandbox::keys());
+        let shared = common::keys(plugin, catalog, defaults).into_iter().chain(sandbox::keys());
         let missing: Vec<_> = shared.filter(|key| plugin.config.get(&key.name).is_none()).collect();
         keys.extend(missing.iter().map(ConfigKeyInfo::from));
     }
@@ -58,10 +54,9 @@ pub(crate) fn plugin_keys(
 fn not_found(name: &str, unresolved: &Unresolved) -> Refusal {
     match unresolved {
         Unresolved::Unknown => Refusal::NotFound(format!("Unknown plugin {name}.")),
-        Unresolved::Ambiguous(classes) => Refusal::NotFound(format!(
-            "Plugin {name} may be any of {}; use the full name.",
-            classes.join(", ")
-        )),
+        Unresolved::Ambiguous(classes) => {
+            Refusal::NotFound(format!("Plugin {name} may be any of {}; use the full name.", classes.join(", ")))
+        }
     }
 }
 
@@ -83,10 +78,7 @@ pub(super) fn resolve_class<'a>(
                 Unresolved::Ambiguous(classes) => format!("Class may be any of {}", classes.join(", ")),
             };
             entry.value.value = None;
-            entry.error(format!(
-                "Invalid value {class} for configuration {}: {reason}",
-                entry.name().to_owned()
-            ));
+            entry.error(format!("Invalid value {class} for configuration {}: {reason}", entry.name().to_owned()));
             None
         }
     }
@@ -94,9 +86,5 @@ pub(super) fn resolve_class<'a>(
 
 /// The names of all plugins of a kind.
 pub(super) fn classes(catalog: &PluginCatalog, kind: PluginKind) -> Vec<String> {
-    catalog
-        .iter()
-        .filter(|plugin| plugin.kind == kind)
-        .map(|plugin| plugin.class.clone())
-        .collect()
+    catalog.iter().filter(|plugin| plugin.kind == kind).map(|plugin| plugin.class.clone()).collect()
 }

@@ -43,11 +43,8 @@ impl Herder {
     }
 
     fn ask(&mut self, submission: Submission, question: impl FnOnce(Submission) -> Question) {
-        let config = submission
-            .config
-            .iter()
-            .filter_map(|(key, value)| Some((key.as_str(), value.as_deref()?)))
-            .collect();
+        let config =
+            submission.config.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_deref()?))).collect();
         let token = self.questions.ask(question(submission));
         self.command(Command::Validate { token, config });
     }
@@ -73,21 +70,13 @@ impl Herder {
     fn unknown_class(&self, class: &str, unresolved: &Unresolved) -> String {
         match unresolved {
             Unresolved::Unknown => {
-                let connectors = self
-                    .plugins
-                    .iter()
-                    .filter(|plugin| self.plugins.connector(&plugin.class) == Ok(plugin));
+                let connectors =
+                    self.plugins.iter().filter(|plugin| self.plugins.connector(&plugin.class) == Ok(plugin));
                 let known: Vec<_> = connectors.map(|plugin| plugin.class.as_str()).collect();
-                format!(
-                    "Connector class {class} was not found; known connector classes: {}",
-                    known.join(", ")
-                )
+                format!("Connector class {class} was not found; known connector classes: {}", known.join(", "))
             }
             Unresolved::Ambiguous(classes) => {
-                format!(
-                    "Connector class {class} may be any of {}; use the full name",
-                    classes.join(", ")
-                )
+                format!("Connector class {class} may be any of {}; use the full name", classes.join(", "))
             }
         }
     }

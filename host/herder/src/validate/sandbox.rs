@@ -14,10 +14,7 @@ pub(super) fn keys() -> Vec<ConfigKey> {
             display,
         )
     };
-    let positive = || Validator::Range {
-        min: Some("1".to_owned()),
-        max: None,
-    };
+    let positive = || Validator::Range { min: Some("1".to_owned()), max: None };
     vec![
         key(
             1,
@@ -26,13 +23,7 @@ pub(super) fn keys() -> Vec<ConfigKey> {
             "Memory",
             "Bytes of memory that the connector and each task may use.",
         ),
-        key(
-            2,
-            "sandbox.files",
-            ConfigType::List,
-            "Files",
-            "Folders that may be used, as path:ro or path:rw.",
-        ),
+        key(2, "sandbox.files", ConfigType::List, "Files", "Folders that may be used, as path:ro or path:rw."),
         key(
             3,
             "sandbox.network",

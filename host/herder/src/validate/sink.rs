@@ -39,21 +39,13 @@ fn check_dead_letters(entries: &mut [Entry], config: &ConfigPatch, topics: Optio
     }
     let pattern = regex.and_then(|regex| regex::Regex::new(&format!("^(?:{regex})$")).ok());
     if pattern.is_some_and(|pattern| pattern.is_match(dead_letters)) {
-        error(
-            entries,
-            TOPICS_REGEX,
-            &format!("The dead letter queue topic {dead_letters} may not match topics.regex"),
-        );
+        error(entries, TOPICS_REGEX, &format!("The dead letter queue topic {dead_letters} may not match topics.regex"));
     }
 }
 
 /// A blank text counts as none.
 fn text<'a>(config: &'a ConfigPatch, key: &str) -> Option<&'a str> {
-    config
-        .get(key)?
-        .as_deref()
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
+    config.get(key)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
 fn elements(text: &str) -> Vec<String> {

@@ -27,12 +27,7 @@ fn parse_range(text: &str) -> Option<Range<'_>> {
     let to_included = text.ends_with(']');
     let inner = text.strip_prefix(['[', '('])?.strip_suffix([']', ')'])?;
     let (from, to) = inner.split_once(',').unwrap_or((inner, inner));
-    Some(Range {
-        from: from.trim(),
-        from_included,
-        to: to.trim(),
-        to_included,
-    })
+    Some(Range { from: from.trim(), from_included, to: to.trim(), to_included })
 }
 
 impl Range<'_> {

@@ -12,7 +12,7 @@ mod value;
 
 pub use decimal::{Decimal, Number};
 pub use error::DataError;
-pub use number::{write_f32, write_f64};
+pub use number::{FloatText, write_f32, write_f64};
 pub use rich::Logical;
 pub use schema::{Field, Schema, SchemaType, logical};
 pub use value::{Struct, Value};

@@ -6,64 +6,139 @@
 //! than needed; this doesn't.
 
 use std::fmt::{LowerExp, Write as _};
+use std::ops::{Deref, Range};
+
+/// The text of a number, on the stack.
+#[derive(Clone, Copy, Debug)]
+pub struct FloatText {
+    bytes: [u8; Self::CAPACITY],
+    len: usize,
+}
 
 /// Appends `number` in Java's form: plain from 0.001 up to 10 million, with an exponent beyond.
 pub fn write_f64(number: f64, out: &mut String) {
-    match number {
-        _ if number.is_nan() => out.push_str("NaN"),
-        _ if number.is_infinite() => out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" }),
-        _ => write_finite(number, number.is_sign_negative(), number == 0.0, out),
-    }
+    out.push_str(&FloatText::of_f64(number));
 }
 
 /// As [`write_f64`], with the digits that a 32-bit float needs.
 pub fn write_f32(number: f32, out: &mut String) {
-    match number {
-        _ if number.is_nan() => out.push_str("NaN"),
-        _ if number.is_infinite() => out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" }),
-        _ => write_finite(number, number.is_sign_negative(), number == 0.0, out),
+    out.push_str(&FloatText::of_f32(number));
+}
+
+impl FloatText {
+    /// Room for 17 digits, two signs, a point and an exponent.
+    const CAPACITY: usize = 32;
+
+    const EMPTY: Self = Self { bytes: [0; Self::CAPACITY], len: 0 };
+
+    pub fn of_f64(number: f64) -> Self {
+        match number {
+            _ if number.is_nan() => Self::of_text(b"NaN"),
+            f64::INFINITY => Self::of_text(b"Infinity"),
+            f64::NEG_INFINITY => Self::of_text(b"-Infinity"),
+            _ if number == 0.0 => Self::of_text(if number.is_sign_negative() { b"-0.0" } else { b"0.0" }),
+            _ => Self::of_finite(number, number.is_sign_negative()),
+        }
+    }
+
+    pub fn of_f32(number: f32) -> Self {
+        match number {
+            _ if number.is_finite() && number != 0.0 => Self::of_finite(number, number.is_sign_negative()),
+            _ => Self::of_f64(number.into()),
+        }
+    }
+
+    fn of_finite(number: impl LowerExp, negative: bool) -> Self {
+        let mut exact = Self::EMPTY;
+        // Writing fails only when the text is full, and it has room for any number.
+        let _ = write!(exact, "{number:e}");
+        if exact.digits().1.len() == 1 {
+            exact.len = 0;
+            let _ = write!(exact, "{number:.1e}");
+        }
+        let mut text = Self::EMPTY;
+        if negative {
+            text.push(b'-');
+        }
+        let (exponent, digits) = exact.digits();
+        text.lay_out(digits, exponent);
+        text
+    }
+
+    /// Places the point among `digits`, of which the first stands for 10^`exponent`.
+    fn lay_out(&mut self, digits: Digits<'_>, exponent: i32) {
+        match exponent {
+            -3..0 => {
+                self.extend(b"0.");
+                (exponent..-1).for_each(|_| self.push(b'0'));
+                self.push_digits(digits, 0..digits.len());
+            }
+            0..7 => {
+                let whole = exponent as usize + 1;
+                self.push_digits(digits, 0..whole);
+                self.push(b'.');
+                self.push_digits(digits, whole..digits.len().max(whole + 1));
+            }
+            _ => {
+                self.push_digits(digits, 0..1);
+                self.push(b'.');
+                self.push_digits(digits, 1..digits.len().max(2));
+                let _ = write!(self, "E{exponent}");
+            }
+        }
+    }
+
+    /// Exponent and digits of a text `-d.ddde-xx`, the sign left out.
+    fn digits(&self) -> (i32, Digits<'_>) {
+        let text = self.as_bytes();
+        let text = text.strip_prefix(b"-").unwrap_or(text);
+        let end = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
+        let exponent = text.get(end + 1..).and_then(|text| std::str::from_utf8(text).ok());
+        let fraction = text[..end].get(2..).unwrap_or_default();
+        let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
+        let digits = Digits { first: text[0], rest: &fraction[..fraction.len() - zeros] };
+        (exponent.and_then(|text| text.parse().ok()).unwrap_or(0), digits)
+    }
+
+    fn push_digits(&mut self, digits: Digits<'_>, range: Range<usize>) {
+        range.for_each(|index| self.push(digits.get(index)));
+    }
+
+    fn of_text(text: &[u8]) -> Self {
+        let mut result = Self::EMPTY;
+        result.extend(text);
+        result
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
+    }
+
+    fn extend(&mut self, text: &[u8]) {
+        let end = self.len + text.len();
+        if let Some(room) = self.bytes.get_mut(self.len..end) {
+            room.copy_from_slice(text);
+            self.len = end;
+        }
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }
 
-fn write_finite(number: impl LowerExp, negative: bool, zero: bool, out: &mut String) {
-    if zero {
-        out.push_str(if negative { "-0.0" } else { "0.0" });
-        return;
+impl Deref for FloatText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
-    let mut text = Scratch::default();
-    // A scratch of this size holds any float: 17 digits, two signs, a point and an exponent.
-    let _ = write!(text, "{number:e}");
-    if text.digits().1.len() == 1 {
-        text.clear();
-        let _ = write!(text, "{number:.1e}");
-    }
-    if negative {
-        out.push('-');
-    }
-    let (exponent, digits) = text.digits();
-    lay_out(digits, exponent, out);
 }
 
-/// Places the point among `digits`, of which the first stands for 10^`exponent`.
-fn lay_out(digits: Digits<'_>, exponent: i32, out: &mut String) {
-    match exponent {
-        -3..0 => {
-            out.push_str("0.");
-            (exponent..-1).for_each(|_| out.push('0'));
-            digits.push(0..digits.len(), out);
-        }
-        0..7 => {
-            let whole = exponent as usize + 1;
-            digits.push(0..whole, out);
-            out.push('.');
-            digits.push(whole..digits.len().max(whole + 1), out);
-        }
-        _ => {
-            digits.push(0..1, out);
-            out.push('.');
-            digits.push(1..digits.len().max(2), out);
-            let _ = write!(out, "E{exponent}");
-        }
+impl std::fmt::Write for FloatText {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.extend(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -79,56 +154,11 @@ impl Digits<'_> {
         1 + self.rest.len()
     }
 
-    fn push(self, range: std::ops::Range<usize>, out: &mut String) {
-        for index in range {
-            let digit = match index {
-                0 => self.first,
-                _ => self.rest.get(index - 1).copied().unwrap_or(b'0'),
-            };
-            out.push(char::from(digit));
+    fn get(self, index: usize) -> u8 {
+        match index {
+            0 => self.first,
+            _ => self.rest.get(index - 1).copied().unwrap_or(b'0'),
         }
-    }
-}
-
-/// The text `d.ddde-xx` of a number, on the stack.
-#[derive(Default)]
-struct Scratch {
-    bytes: [u8; 32],
-    len: usize,
-}
-
-impl Scratch {
-    fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Exponent and digits, the sign left out.
-    fn digits(&self) -> (i32, Digits<'_>) {
-        let text = &self.bytes[..self.len];
-        let text = text.strip_prefix(b"-").unwrap_or(text);
-        let end = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
-        let exponent = text
-            .get(end + 1..)
-            .and_then(|exponent| std::str::from_utf8(exponent).ok());
-        let fraction = text[..end].get(2..).unwrap_or_default();
-        let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
-        let digits = Digits {
-            first: text[0],
-            rest: &fraction[..fraction.len() - zeros],
-        };
-        (exponent.and_then(|exponent| exponent.parse().ok()).unwrap_or(0), digits)
-    }
-}
-
-impl std::fmt::Write for Scratch {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let end = self.len + text.len();
-        self.bytes
-            .get_mut(self.len..end)
-            .ok_or(std::fmt::Error)?
-            .copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
     }
 }
 
@@ -168,12 +198,9 @@ mod tests {
 
     #[test]
     fn floats_look_as_in_java() {
-        for (number, expected) in [
-            (0.1, "0.1"),
-            (f32::MAX, "3.4028235E38"),
-            (f32::from_bits(1), "1.4E-45"),
-            (1.234_567_9e8, "1.2345679E8"),
-        ] {
+        for (number, expected) in
+            [(0.1, "0.1"), (f32::MAX, "3.4028235E38"), (f32::from_bits(1), "1.4E-45"), (1.234_567_9e8, "1.2345679E8")]
+        {
             let mut text = String::new();
             write_f32(number, &mut text);
             assert_eq!(text, expected);
