@@ -12,6 +12,7 @@ mod bytes;
 mod charset;
 mod display;
 pub mod item;
+mod json;
 mod number;
 mod registry;
 mod string;
@@ -64,6 +65,7 @@ pub struct Decoded {
 /// A key, value or header converter. Shared by nothing: one for each place in each task.
 pub trait Converter: Send + Sync {
     /// Connect to Kafka.
+    #[expect(clippy::wrong_self_convention, reason = "what Connect calls it")]
     fn from_connect(
         &self,
         topic: &str,
@@ -108,8 +110,5 @@ impl ConvertError {
 
 impl SchemaAndValue {
     /// Neither schema nor value.
-    pub const NULL: Self = Self {
-        schema: None,
-        value: Value::Null,
-    };
+    pub const NULL: Self = Self { schema: None, value: Value::Null };
 }

@@ -17,7 +17,7 @@ pub fn read(bytes: &[u8], schema: Option<&Arc<Schema>>) -> Result<Value, Convert
 }
 
 fn read_value(reader: &mut Reader<'_>, schema: Option<&Arc<Schema>>) -> Result<Value, ConvertError> {
-    let token = reader.next()?;
+    let token = reader.token()?;
     match schema {
         Some(schema) => of_schema(token, reader, schema),
         None => schemaless(token, reader),
@@ -80,10 +80,9 @@ pub(super) fn has_text_keys(key: Option<&Schema>) -> bool {
 
 fn rich(token: Token<'_>, logical: Logical, schema: &Schema) -> Result<Value, ConvertError> {
     match (logical, token) {
-        (Logical::Decimal, Token::Bytes(unscaled)) => Ok(Value::Decimal(Decimal::from_unscaled(
-            unscaled,
-            schema.decimal_scale()?,
-        )?)),
+        (Logical::Decimal, Token::Bytes(unscaled)) => {
+            Ok(Value::Decimal(Decimal::from_unscaled(unscaled, schema.decimal_scale()?)?))
+        }
         (Logical::Date | Logical::Time, Token::Integer(number)) if schema.kind == SchemaType::Int32 => {
             let number: i32 = narrow(number, schema)?;
             Ok(Value::Instant(logical.instant_from_raw(number.into())?))
@@ -96,9 +95,7 @@ fn rich(token: Token<'_>, logical: Logical, schema: &Schema) -> Result<Value, Co
 }
 
 fn items(reader: &mut Reader<'_>, length: usize, schema: Option<&Arc<Schema>>) -> Result<Vec<Value>, ConvertError> {
-    inside(reader, |reader| {
-        (0..length).map(|_| read_value(reader, schema)).collect()
-    })
+    inside(reader, |reader| (0..length).map(|_| read_value(reader, schema)).collect())
 }
 
 fn entries(
@@ -107,11 +104,7 @@ fn entries(
     key: Option<&Arc<Schema>>,
     value: Option<&Arc<Schema>>,
 ) -> Result<Vec<(Value, Value)>, ConvertError> {
-    inside(reader, |reader| {
-        (0..length)
-            .map(|_| Ok((read_value(reader, key)?, read_value(reader, value)?)))
-            .collect()
-    })
+    inside(reader, |reader| (0..length).map(|_| Ok((read_value(reader, key)?, read_value(reader, value)?))).collect())
 }
 
 fn pairs(
@@ -120,10 +113,8 @@ fn pairs(
     key: Option<&Arc<Schema>>,
     value: Option<&Arc<Schema>>,
 ) -> Result<Vec<(Value, Value)>, ConvertError> {
-    let pair = |reader: &mut Reader<'_>| match reader.next()? {
-        Token::Array(2) => inside(reader, |reader| {
-            Ok((read_value(reader, key)?, read_value(reader, value)?))
-        }),
+    let pair = |reader: &mut Reader<'_>| match reader.token()? {
+        Token::Array(2) => inside(reader, |reader| Ok((read_value(reader, key)?, read_value(reader, value)?))),
         _ => Err(ConvertError::Data("an entry of a map is no pair".to_owned())),
     };
     inside(reader, |reader| (0..length).map(|_| pair(reader)).collect())
@@ -133,20 +124,13 @@ fn fields(reader: &mut Reader<'_>, length: usize, schema: &Arc<Schema>) -> Resul
     let expected = schema.fields().len();
     if length != expected {
         let name = schema.describe();
-        return Err(ConvertError::Data(format!(
-            "{name} has {expected} fields, {length} were found"
-        )));
+        return Err(ConvertError::Data(format!("{name} has {expected} fields, {length} were found")));
     }
     let read_field = |reader: &mut Reader<'_>, field: &bulkhead_model::value::Field| {
         read_value(reader, Some(&field.schema)).map_err(|error| error.at(&format!("field `{}`", field.name)))
     };
-    let values = inside(reader, |reader| {
-        schema.fields().iter().map(|field| read_field(reader, field)).collect()
-    })?;
-    Ok(Struct {
-        schema: schema.clone(),
-        values,
-    })
+    let values = inside(reader, |reader| schema.fields().iter().map(|field| read_field(reader, field)).collect())?;
+    Ok(Struct { schema: schema.clone(), values })
 }
 
 fn inside<T>(

@@ -35,10 +35,7 @@ fn schemaless(value: &Value, out: &mut Writer<'_>, depth: usize) -> Result<(), C
         Value::Array(items) => return write_items(items, None, out, depth),
         Value::Map(entries) => return write_entries(entries, None, None, out, depth),
         Value::Decimal(_) | Value::Instant(_) | Value::Struct(_) => {
-            return Err(ConvertError::Data(format!(
-                "a value of type {} needs a schema",
-                value.type_name()
-            )));
+            return Err(ConvertError::Data(format!("a value of type {} needs a schema", value.type_name())));
         }
     }
     Ok(())
@@ -67,11 +64,7 @@ fn of_schema(value: &Value, schema: &Schema, out: &mut Writer<'_>, depth: usize)
         (SchemaType::Bytes, Value::Bytes(value)) => out.bytes(value),
         (SchemaType::Array(item), Value::Array(items)) => return write_items(items, item.as_ref(), out, depth),
         (SchemaType::Map(key, value), Value::Map(entries)) => {
-            let write = if has_text_keys(key.as_deref()) {
-                write_entries
-            } else {
-                write_pairs
-            };
+            let write = if has_text_keys(key.as_deref()) { write_entries } else { write_pairs };
             return write(entries, key.as_ref(), value.as_ref(), out, depth);
         }
         (SchemaType::Struct(_), Value::Struct(value)) => return write_fields(value, schema, out, depth),
@@ -102,9 +95,7 @@ fn write_items(
 ) -> Result<(), ConvertError> {
     let depth = descend(depth)?;
     out.array(items.len());
-    items
-        .iter()
-        .try_for_each(|item| write_value(item, schema.map(|schema| &**schema), out, depth))
+    items.iter().try_for_each(|item| write_value(item, schema.map(|schema| &**schema), out, depth))
 }
 
 fn write_entries(
@@ -140,10 +131,7 @@ fn write_pairs(
 
 fn write_fields(value: &Struct, schema: &Schema, out: &mut Writer<'_>, depth: usize) -> Result<(), ConvertError> {
     if !std::ptr::eq(&*value.schema, schema) && *value.schema != *schema {
-        return Err(ConvertError::Data(format!(
-            "the struct's schema is not that of {}",
-            schema.describe()
-        )));
+        return Err(ConvertError::Data(format!("the struct's schema is not that of {}", schema.describe())));
     }
     let depth = descend(depth)?;
     out.array(value.values.len());
@@ -155,11 +143,7 @@ fn write_fields(value: &Struct, schema: &Schema, out: &mut Writer<'_>, depth: us
 
 /// The level of a container's items.
 fn descend(depth: usize) -> Result<usize, ConvertError> {
-    if depth == MAX_DEPTH {
-        Err(Malformed::TooDeep.into())
-    } else {
-        Ok(depth + 1)
-    }
+    if depth == MAX_DEPTH { Err(Malformed::TooDeep.into()) } else { Ok(depth + 1) }
 }
 
 fn mismatch(value: &Value, schema: &Schema) -> ConvertError {

@@ -49,10 +49,7 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self {
-            decoder: Decoder::new(bytes),
-            depth: 0,
-        }
+        Self { decoder: Decoder::new(bytes), depth: 0 }
     }
 
     pub fn position(&self) -> usize {
@@ -61,7 +58,7 @@ impl<'a> Reader<'a> {
 
     /// The next item, or its head. A container's items are bracketed by [`Self::enter`] and
     /// [`Self::leave`].
-    pub fn next(&mut self) -> Result<Token<'a>, Malformed> {
+    pub fn token(&mut self) -> Result<Token<'a>, Malformed> {
         let start = self.position();
         let damaged = |_| Malformed::Damaged(start);
         Ok(match self.decoder.datatype().map_err(damaged)? {
@@ -102,11 +99,7 @@ impl<'a> Reader<'a> {
     /// Goes one level down; to be called before the items of an array or map are read.
     pub fn enter(&mut self) -> Result<(), Malformed> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            Err(Malformed::TooDeep)
-        } else {
-            Ok(())
-        }
+        if self.depth > MAX_DEPTH { Err(Malformed::TooDeep) } else { Ok(()) }
     }
 
     pub fn leave(&mut self) {
@@ -115,7 +108,7 @@ impl<'a> Reader<'a> {
 
     /// Reads whatever comes next, containers with all their items.
     pub fn skip(&mut self) -> Result<(), Malformed> {
-        let items = match self.next()? {
+        let items = match self.token()? {
             Token::Array(length) => length,
             Token::Map(length) => length * 2,
             _ => return Ok(()),
@@ -138,12 +131,10 @@ impl<'a> Reader<'a> {
 
     fn integer(&mut self) -> Result<i64, Malformed> {
         let start = self.position();
-        self.decoder
-            .i64()
-            .map_err(|_| match self.position() < self.decoder.input().len() {
-                true => Malformed::OutOfRange(start),
-                false => Malformed::Damaged(start),
-            })
+        self.decoder.i64().map_err(|_| match self.position() < self.decoder.input().len() {
+            true => Malformed::OutOfRange(start),
+            false => Malformed::Damaged(start),
+        })
     }
 
     /// Believes a length only if so many items, of a byte at least, can still come.
@@ -176,7 +167,7 @@ impl<'a> Reader<'a> {
     fn next_untagged(&mut self) -> Result<Token<'a>, Malformed> {
         match self.decoder.datatype() {
             Ok(Type::Tag) => Err(Malformed::Unknown(self.position())),
-            _ => self.next(),
+            _ => self.token(),
         }
     }
 }

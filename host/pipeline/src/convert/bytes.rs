@@ -16,9 +16,7 @@ pub struct ByteArrayConverter {
 
 impl ByteArrayConverter {
     pub fn new() -> Self {
-        Self {
-            schema: Arc::new(Schema::optional(SchemaType::Bytes)),
-        }
+        Self { schema: Arc::new(Schema::optional(SchemaType::Bytes)) }
     }
 }
 
@@ -42,10 +40,7 @@ impl Converter for ByteArrayConverter {
 
     fn to_connect(&self, _topic: &str, bytes: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError> {
         let value = bytes.map_or(Value::Null, |bytes| Value::Bytes(Bytes::copy_from_slice(bytes)));
-        Ok(SchemaAndValue {
-            schema: Some(self.schema.clone()),
-            value,
-        })
+        Ok(SchemaAndValue { schema: Some(self.schema.clone()), value })
     }
 
     fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
@@ -66,20 +61,15 @@ impl Converter for ByteArrayConverter {
             Some(_) => (Encoding::Bytes, Encoded::Same),
             None => (Encoding::None, Encoded::Null),
         };
-        Ok(Decoded {
-            encoding,
-            schema: Some(self.schema.clone()),
-            bytes,
-        })
+        Ok(Decoded { encoding, schema: Some(self.schema.clone()), bytes })
     }
 }
 
 fn check_schema(schema: Option<&Arc<Schema>>) -> Result<(), ConvertError> {
     match schema {
-        Some(schema) if schema.kind != SchemaType::Bytes => Err(ConvertError::Data(format!(
-            "Invalid schema type for ByteArrayConverter: {}",
-            schema.kind.name()
-        ))),
+        Some(schema) if schema.kind != SchemaType::Bytes => {
+            Err(ConvertError::Data(format!("Invalid schema type for ByteArrayConverter: {}", schema.kind.name())))
+        }
         _ => Ok(()),
     }
 }

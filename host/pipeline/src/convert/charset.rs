@@ -46,10 +46,7 @@ impl Charset {
     pub(super) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Utf8 => String::from_utf8_lossy(bytes),
-            Self::Ascii => bytes
-                .iter()
-                .map(|byte| if *byte < 0x80 { char::from(*byte) } else { '\u{fffd}' })
-                .collect(),
+            Self::Ascii => bytes.iter().map(|byte| if *byte < 0x80 { char::from(*byte) } else { '\u{fffd}' }).collect(),
             Self::Latin1 => bytes.iter().map(|byte| char::from(*byte)).collect(),
             Self::Utf16 => match bytes {
                 [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
@@ -64,12 +61,7 @@ impl Charset {
 
 fn single_bytes(text: &str, last: u32) -> Vec<u8> {
     text.chars()
-        .map(|char| {
-            u8::try_from(u32::from(char))
-                .ok()
-                .filter(|byte| u32::from(*byte) <= last)
-                .unwrap_or(b'?')
-        })
+        .map(|char| u8::try_from(u32::from(char)).ok().filter(|byte| u32::from(*byte) <= last).unwrap_or(b'?'))
         .collect()
 }
 

@@ -16,9 +16,7 @@ pub(super) struct Display {
 
 impl Display {
     pub(super) fn new() -> Result<Self, IllegalPattern> {
-        Ok(Self {
-            date: DateFormat::new(DATE_PATTERN)?,
-        })
+        Ok(Self { date: DateFormat::new(DATE_PATTERN)? })
     }
 
     /// Appends the text of a value.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_model::value::{Schema, SchemaType, Value};
 use bytes::Bytes;
 
-use super::{ConvertError, Decoded, Encoded, SchemaAndValue};
+use super::{ConvertError, Decoded, Encoded, SchemaAndValue, json};
 use crate::batch::{Encoding, Item};
 use crate::cbor;
 
@@ -16,25 +16,24 @@ pub fn read(item: Item<'_>) -> Result<SchemaAndValue, ConvertError> {
         Encoding::Bytes => Value::Bytes(Bytes::copy_from_slice(item.bytes)),
         Encoding::Text => Value::string(text(item.bytes)?),
         Encoding::Cbor => cbor::read(item.bytes, item.schema)?,
-        Encoding::Json => {
-            return Err(ConvertError::Data("JSON is not read yet".to_owned()));
-        }
+        Encoding::Json => json_text(item)?,
     };
-    Ok(SchemaAndValue {
-        schema: item.schema.cloned(),
-        value,
-    })
+    Ok(SchemaAndValue { schema: item.schema.cloned(), value })
+}
+
+/// JSON is a way to write schemaless values only.
+fn json_text(item: Item<'_>) -> Result<Value, ConvertError> {
+    match item.schema {
+        None => json::read_text(item.bytes),
+        Some(_) => Err(ConvertError::Data("a value with a schema cannot be given as JSON".to_owned())),
+    }
 }
 
 /// Appends a value in the plainest encoding that holds it.
 pub fn write(schema: Option<Arc<Schema>>, value: &Value, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
     let encoding = match value {
         Value::Null => {
-            return Ok(Decoded {
-                encoding: Encoding::None,
-                schema,
-                bytes: Encoded::Null,
-            });
+            return Ok(Decoded { encoding: Encoding::None, schema, bytes: Encoded::Null });
         }
         Value::String(text) if is_plainly(schema.as_deref(), &SchemaType::String) => {
             out.extend_from_slice(text.as_bytes());
@@ -49,11 +48,7 @@ pub fn write(schema: Option<Arc<Schema>>, value: &Value, out: &mut Vec<u8>) -> R
             Encoding::Cbor
         }
     };
-    Ok(Decoded {
-        encoding,
-        schema,
-        bytes: Encoded::Appended,
-    })
+    Ok(Decoded { encoding, schema, bytes: Encoded::Appended })
 }
 
 /// Whether a value of this type is all that the schema has to say.

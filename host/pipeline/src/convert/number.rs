@@ -26,10 +26,7 @@ pub enum Kind {
 
 impl NumberConverter {
     pub fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            schema: Arc::new(Schema::optional(kind.schema_type())),
-        }
+        Self { kind, schema: Arc::new(Schema::optional(kind.schema_type())) }
     }
 }
 
@@ -45,9 +42,7 @@ impl Converter for NumberConverter {
             && schema.kind != SchemaType::Boolean
         {
             let found = schema.kind.name();
-            return Err(ConvertError::Data(format!(
-                "Invalid schema type for BooleanConverter: {found}"
-            )));
+            return Err(ConvertError::Data(format!("Invalid schema type for BooleanConverter: {found}")));
         }
         match value {
             Value::Null => Ok(None),
@@ -62,10 +57,7 @@ impl Converter for NumberConverter {
                 ConvertError::Data(format!("{} bytes are no {}", bytes.len(), self.schema.kind.name()))
             })?,
         };
-        Ok(SchemaAndValue {
-            schema: Some(self.schema.clone()),
-            value,
-        })
+        Ok(SchemaAndValue { schema: Some(self.schema.clone()), value })
     }
 }
 
@@ -121,9 +113,5 @@ fn canonical32(value: f32) -> u32 {
 }
 
 fn canonical64(value: f64) -> u64 {
-    if value.is_nan() {
-        0x7ff8_0000_0000_0000
-    } else {
-        value.to_bits()
-    }
+    if value.is_nan() { 0x7ff8_0000_0000_0000 } else { value.to_bits() }
 }

@@ -6,6 +6,7 @@ use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Imp
 use bulkhead_model::plugin::{PluginDesc, PluginKind};
 
 use super::bytes::ByteArrayConverter;
+use super::json::JsonConverter;
 use super::number::{Kind, NumberConverter};
 use super::string::StringConverter;
 use super::{CONNECT_VERSION, ConvertError, Converter};
@@ -21,6 +22,7 @@ pub enum Role {
 /// The classes there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
+    Json,
     String,
     ByteArray,
     Number(Kind),
@@ -29,7 +31,12 @@ enum Class {
 const TYPE: &str = "converter.type";
 
 /// Every class with its full name and a sentence about it.
-const CLASSES: [(Class, &str, &str); 8] = [
+const CLASSES: [(Class, &str, &str); 9] = [
+    (
+        Class::Json,
+        "org.apache.kafka.connect.json.JsonConverter",
+        "JSON, by default with the schema in an envelope around the payload.",
+    ),
     (
         Class::String,
         "org.apache.kafka.connect.storage.StringConverter",
@@ -45,21 +52,13 @@ const CLASSES: [(Class, &str, &str); 8] = [
         "org.apache.kafka.connect.converters.BooleanConverter",
         "Booleans as one byte, 1 or 0.",
     ),
-    (
-        Class::Number(Kind::Short),
-        "org.apache.kafka.connect.converters.ShortConverter",
-        "16-bit integers, big-endian.",
-    ),
+    (Class::Number(Kind::Short), "org.apache.kafka.connect.converters.ShortConverter", "16-bit integers, big-endian."),
     (
         Class::Number(Kind::Integer),
         "org.apache.kafka.connect.converters.IntegerConverter",
         "32-bit integers, big-endian.",
     ),
-    (
-        Class::Number(Kind::Long),
-        "org.apache.kafka.connect.converters.LongConverter",
-        "64-bit integers, big-endian.",
-    ),
+    (Class::Number(Kind::Long), "org.apache.kafka.connect.converters.LongConverter", "64-bit integers, big-endian."),
     (
         Class::Number(Kind::Float),
         "org.apache.kafka.connect.converters.FloatConverter",
@@ -78,11 +77,9 @@ pub fn create(class: &str, config: &RawConfig, role: Role) -> Result<Arc<dyn Con
     let class = resolve(class, role)?;
     let mut config = config.clone();
     config.set(TYPE, role.name());
-    let config = class
-        .config_def()
-        .parse(&config)
-        .map_err(|errors| ConvertError::Config(errors.join("; ")))?;
+    let config = class.config_def().parse(&config).map_err(|errors| ConvertError::Config(errors.join("; ")))?;
     Ok(match class {
+        Class::Json => Arc::new(JsonConverter::new(&config)?),
         Class::String => Arc::new(StringConverter::new(&config)?),
         Class::ByteArray => Arc::new(ByteArrayConverter::new()),
         Class::Number(kind) => Arc::new(NumberConverter::new(kind)),
@@ -122,19 +119,22 @@ fn resolve(name: &str, role: Role) -> Result<Class, ConvertError> {
 impl Class {
     fn kinds(self) -> &'static [PluginKind] {
         match self {
-            Self::String | Self::ByteArray | Self::Number(_) => &[PluginKind::Converter, PluginKind::HeaderConverter],
+            Self::Json | Self::String | Self::ByteArray | Self::Number(_) => {
+                &[PluginKind::Converter, PluginKind::HeaderConverter]
+            }
         }
     }
 
     /// What a short name may leave out.
     fn suffix(self) -> &'static str {
         match self {
-            Self::String | Self::ByteArray | Self::Number(_) => "Converter",
+            Self::Json | Self::String | Self::ByteArray | Self::Number(_) => "Converter",
         }
     }
 
     fn config_def(self) -> ConfigDef {
         let mut def = match self {
+            Self::Json => JsonConverter::config_def(),
             Self::String => StringConverter::config_def(),
             Self::ByteArray | Self::Number(_) => ConfigDef::default(),
         };

@@ -38,11 +38,7 @@ impl StringConverter {
         let charset =
             Charset::named(name).ok_or_else(|| ConvertError::Other(format!("Unsupported encoding {name}")))?;
         let display = Display::new().map_err(|error| ConvertError::Other(error.to_string()))?;
-        Ok(Self {
-            charset,
-            display,
-            schema: Arc::new(Schema::optional(SchemaType::String)),
-        })
+        Ok(Self { charset, display, schema: Arc::new(Schema::optional(SchemaType::String)) })
     }
 }
 
@@ -66,10 +62,7 @@ impl Converter for StringConverter {
 
     fn to_connect(&self, _topic: &str, bytes: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError> {
         let value = bytes.map_or(Value::Null, |bytes| Value::string(self.charset.decode(bytes)));
-        Ok(SchemaAndValue {
-            schema: Some(self.schema.clone()),
-            value,
-        })
+        Ok(SchemaAndValue { schema: Some(self.schema.clone()), value })
     }
 
     fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
@@ -96,10 +89,6 @@ impl Converter for StringConverter {
                 }
             },
         };
-        Ok(Decoded {
-            encoding,
-            schema: Some(self.schema.clone()),
-            bytes,
-        })
+        Ok(Decoded { encoding, schema: Some(self.schema.clone()), bytes })
     }
 }
