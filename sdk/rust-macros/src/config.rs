@@ -121,12 +121,16 @@ fn is_option(field: &Field) -> bool {
 
 /// The text of doc comments: lines of a paragraph joined, paragraphs kept apart.
 fn doc_comment(attributes: &[Attribute]) -> String {
-    let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| {
-        match &attribute.meta.require_name_value().ok()?.value {
+    let lines =
+        attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| match &attribute
+            .meta
+            .require_name_value()
+            .ok()?
+            .value
+        {
             Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => Some(line.value()),
             _ => None,
-        }
-    });
+        });
     let lines: Vec<String> = lines.map(|line| line.trim().to_owned()).collect();
     let paragraphs = lines.split(String::is_empty).map(|paragraph| paragraph.join(" "));
     paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")

@@ -66,7 +66,8 @@ impl Parse for Plugin {
         let name = input.parse()?;
         input.parse::<Token![=>]>()?;
         let (connector, task) = types(input)?;
-        let mut plugin = Self { kind, name, connector, task, aliases: Vec::new(), needs: Needs::default(), version: None };
+        let mut plugin =
+            Self { kind, name, connector, task, aliases: Vec::new(), needs: Needs::default(), version: None };
         while !input.is_empty() && !input.peek(Token![,]) {
             plugin.option(input)?;
         }
@@ -166,6 +167,11 @@ impl Plugins {
                         ::std::vec![#(#plugins),*]
                     }
                 }
+
+                // Natively nobody asks for the plugins; but they aren't unused.
+                #[cfg(not(target_family = "wasm"))]
+                const _: fn() -> ::std::vec::Vec<::bulkhead_sdk::__private::Plugin> =
+                    <Component as ::bulkhead_sdk::__private::Component>::plugins;
 
                 // Only a component has exports: natively their names would clash with those of other crates.
                 #[cfg(target_family = "wasm")]

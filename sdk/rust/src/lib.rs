@@ -87,9 +87,9 @@ pub use source::{Batch, Delivery, ExactlyOnce, SourceConnector, SourceTask, Wait
 /// What nearly every connector uses.
 pub mod prelude {
     pub use crate::{
-        Batch, Config, Error, ExactlyOnce, JsonMap, Offsets, Partition, Password, RawConfig, Rejections, Result, Schema,
-        SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceTask, Struct, TopicOffset, TopicPartition, Value,
-        Verdict, Wait,
+        Batch, Config, Error, ExactlyOnce, JsonMap, Offsets, Partition, Password, RawConfig, Rejections, Result,
+        Schema, SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceTask, Struct, TopicOffset, TopicPartition,
+        Value, Verdict, Wait,
     };
     pub use log::{debug, error, info, trace, warn};
 }

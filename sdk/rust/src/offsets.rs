@@ -221,8 +221,10 @@ mod tests {
     #[test]
     fn fields_become_a_json_object() {
         assert_eq!(to_json(&[("next", 7_u64)]), r#"{"next":7}"#);
-        assert_eq!(to_json(&(("file", "a \"b\""), ("line", -3), ("done", true), ("of", None::<u8>))),
-            r#"{"file":"a \"b\"","line":-3,"done":true,"of":null}"#);
+        assert_eq!(
+            to_json(&(("file", "a \"b\""), ("line", -3), ("done", true), ("of", None::<u8>))),
+            r#"{"file":"a \"b\"","line":-3,"done":true,"of":null}"#
+        );
         assert_eq!(to_json(&[("", 0); 0]), "{}");
     }
 

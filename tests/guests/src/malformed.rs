@@ -55,8 +55,14 @@ modes! {
 /// A batch over the limits that `poll` was given.
 pub(crate) fn huge(batch: &mut Batch, over: Oversize) {
     match over {
-        Oversize::Records => (0..100_000).for_each(|_| drop(batch.push("hostile").value("x"))),
-        Oversize::Bytes => drop(batch.push("hostile").value_bytes(vec![b'x'; 24 << 20])),
+        Oversize::Records => {
+            for _ in 0..100_000 {
+                batch.push("hostile").value("x");
+            }
+        }
+        Oversize::Bytes => {
+            batch.push("hostile").value_bytes(vec![b'x'; 24 << 20]);
+        }
     }
 }
 
@@ -83,7 +89,9 @@ pub(crate) fn out_of_bounds(wrong: Wrong) -> SourceBatch {
         Wrong::TextNotUtf8 => records.data = b"one\xff\xfeo".to_vec(),
         Wrong::JsonNotJson => records.values.encoding = vec![4, 4],
         Wrong::CborNotCbor => records.values.encoding = vec![3, 3],
-        Wrong::Count => batch = SourceBatch { records: RecordBatch { count: u32::MAX, ..empty("hostile") }, ..two_records() },
+        Wrong::Count => {
+            batch = SourceBatch { records: RecordBatch { count: u32::MAX, ..empty("hostile") }, ..two_records() }
+        }
     }
     batch
 }

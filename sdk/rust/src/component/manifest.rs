@@ -58,3 +58,70 @@ impl Needs {
 fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+
+    use super::*;
+
+    /// Does nothing.
+    #[derive(Config)]
+    #[allow(dead_code)]
+    struct Settings {
+        /// A text.
+        #[config(default = "x", group = "A")]
+        one: String,
+        #[config(group = "B")]
+        two: Option<u64>,
+        #[config(group = "A", importance = "low")]
+        three: Password,
+    }
+
+    struct Idle;
+
+    impl SinkTask for Idle {
+        type Config = Settings;
+
+        async fn start(_settings: Settings) -> Result<Self> {
+            Ok(Self)
+        }
+
+        async fn put(&mut self, _batch: &SinkBatch) -> Result<Rejections> {
+            Ok(Rejections::none())
+        }
+    }
+
+    struct OnePlugin;
+
+    impl Component for OnePlugin {
+        fn plugins() -> Vec<Plugin> {
+            let needs = Needs { files: FileAccess::ReadOnly, network: &["*:443"], ..Needs::default() };
+            vec![
+                Plugin::sink::<crate::sink::EqualTasks<Idle>, Idle>("org.example.Idle", "1.2")
+                    .aliases(&["Old"])
+                    .needs(needs),
+            ]
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_described_with_its_needs() {
+        let plugins = <Exports<OnePlugin> as wit::Guest>::plugins();
+        assert_eq!(plugins.len(), 1);
+        assert_eq!((plugins[0].name.as_str(), plugins[0].kind), ("org.example.Idle", wit::PluginType::Sink));
+        assert_eq!((plugins[0].version.as_str(), plugins[0].documentation.as_str()), ("1.2", "Does nothing."));
+        assert_eq!(
+            (&plugins[0].needs.network, plugins[0].needs.files),
+            (&vec!["*:443".to_owned()], wit::FileAccess::ReadOnly)
+        );
+    }
+
+    #[test]
+    fn keys_are_numbered_within_their_group_and_found_by_alias_too() {
+        let keys = <Exports<OnePlugin> as wit::Guest>::config_keys("Old".to_owned());
+        let seen: Vec<_> = keys.iter().map(|key| (key.name.as_str(), key.order, key.default_null)).collect();
+        assert_eq!(seen, [("one", 1, false), ("two", 1, true), ("three", 2, false)]);
+        assert_eq!(keys[0].default_value.as_deref(), Some("x"));
+    }
+}

@@ -130,6 +130,11 @@ impl Key {
         &self.name
     }
 
+    /// What the key is for.
+    pub fn documentation(&self) -> &str {
+        &self.documentation
+    }
+
     pub(crate) fn get_group(&self) -> Option<&str> {
         self.group.as_deref()
     }
@@ -142,7 +147,8 @@ impl Key {
                 refused(format!("Missing required configuration \"{}\" which has no default value.", self.name))
             });
         };
-        let invalid = |why| refused(format!("Invalid value {} for configuration {}: {why}", self.shown(text), self.name));
+        let invalid =
+            |why| refused(format!("Invalid value {} for configuration {}: {why}", self.shown(text), self.name));
         let value = T::read(text).map_err(invalid)?;
         self.checks.iter().try_for_each(|check| check.hold(self.kind, text)).map_err(invalid)?;
         Ok(value)
@@ -176,8 +182,12 @@ impl Key {
 impl Check {
     fn hold(&self, kind: Kind, text: &str) -> Result<(), String> {
         match self {
-            Self::Range { least: Some(least), .. } if below(text, least) => Err(format!("Value must be at least {least}")),
-            Self::Range { most: Some(most), .. } if below(most, text) => Err(format!("Value must be no more than {most}")),
+            Self::Range { least: Some(least), .. } if below(text, least) => {
+                Err(format!("Value must be at least {least}"))
+            }
+            Self::Range { most: Some(most), .. } if below(most, text) => {
+                Err(format!("Value must be no more than {most}"))
+            }
             Self::NonEmpty if text.is_empty() => Err("String must be non-empty".to_owned()),
             Self::OneOf(values) => {
                 let known = |part: &str| values.iter().any(|value| value == part.trim());

@@ -148,7 +148,10 @@ impl<'a> SinkRecord<'a> {
     /// Where it was read, before transforms renamed or moved it: topic, partition, offset.
     pub fn origin(&self) -> (&'a str, i32, i64) {
         let batch = &self.batch.batch;
-        let topic = batch.original_topic.get(self.row).map_or_else(|| self.topic(), |&topic| &batch.records.topics[topic as usize]);
+        let topic = batch
+            .original_topic
+            .get(self.row)
+            .map_or_else(|| self.topic(), |&topic| &batch.records.topics[topic as usize]);
         let partition = batch.original_partition.get(self.row).copied().unwrap_or_else(|| self.partition());
         (topic, partition, batch.original_offset.get(self.row).copied().unwrap_or_else(|| self.offset()))
     }

@@ -253,7 +253,11 @@ mod tests {
         batch.push("t").value_bytes(b"c");
         let sent = finish(batch);
         assert_eq!((sent.records.data.as_slice(), &sent.records.values.len), (b"abc".as_slice(), &vec![2, 1]));
-        assert!(sent.records.topic.is_empty() && sent.records.timestamp.is_empty() && sent.records.values.encoding.is_empty());
+        assert!(
+            sent.records.topic.is_empty()
+                && sent.records.timestamp.is_empty()
+                && sent.records.values.encoding.is_empty()
+        );
         assert!(sent.offset_len.is_empty() && sent.source_partitions.is_empty());
     }
 
@@ -277,7 +281,10 @@ mod tests {
         let mut batch = batch();
         batch.push("t").value_struct(&schema, [("id", "seven".into())]);
         let error = batch.finish().unwrap_err().to_string();
-        assert_eq!(error, "record 0 of the batch can't be written: field `id` doesn't fit: text where the schema says SchemaType::Int64");
+        assert_eq!(
+            error,
+            "record 0 of the batch can't be written: field `id` doesn't fit: text where the schema says SchemaType::Int64"
+        );
     }
 
     #[test]

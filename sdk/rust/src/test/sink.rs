@@ -40,7 +40,11 @@ impl<T: SinkTask> SinkRun<T> {
 
     /// Puts one record for each text.
     pub fn put_texts<'a>(&mut self, topic: &str, texts: impl IntoIterator<Item = &'a str>) -> Result<Rejections> {
-        self.put(|batch| texts.into_iter().for_each(|text| drop(batch.push(topic).value(text))))
+        self.put(|batch| {
+            for text in texts {
+                batch.push(topic).value(text);
+            }
+        })
     }
 
     /// Puts records that are made as a source makes them: `run.put(|batch| { batch.push("t").key("k").value("v"); })`. They
@@ -61,9 +65,11 @@ impl<T: SinkTask> SinkRun<T> {
 
     /// Asks which offsets may be committed, and commits them.
     pub fn commit(&mut self) -> Result<Vec<TopicOffset>> {
-        let offered: Vec<TopicOffset> = self.positions.iter().map(|((topic, partition), &offset)| {
-            TopicOffset { topic: topic.clone(), partition: *partition, offset }
-        }).collect();
+        let offered: Vec<TopicOffset> = self
+            .positions
+            .iter()
+            .map(|((topic, partition), &offset)| TopicOffset { topic: topic.clone(), partition: *partition, offset })
+            .collect();
         let committed = block_on(self.driver.pre_commit(&offered))?;
         if committed == offered {
             self.uncommitted.clear();
@@ -104,7 +110,10 @@ impl<T: SinkTask> SinkRun<T> {
         let rows = records.count as usize;
         records.partition.resize(rows, 0);
         records.partition.iter_mut().for_each(|partition| *partition = (*partition).max(0));
-        records.schemas = (1..).zip(host::native::with(|host| host.schemas.clone())).map(|(id, nodes)| SchemaDef { id, nodes }).collect();
+        records.schemas = (1..)
+            .zip(host::native::with(|host| host.schemas.clone()))
+            .map(|(id, nodes)| SchemaDef { id, nodes })
+            .collect();
         let mut next = |row: usize| {
             let topic = records.topics[records.topic.get(row).copied().unwrap_or(0) as usize].clone();
             let position = self.positions.entry((topic, records.partition[row])).or_default();
@@ -127,6 +136,9 @@ impl<T: SinkTask> SinkRun<T> {
 
 impl<T> std::fmt::Debug for SinkRun<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SinkRun").field("config", &self.config).field("positions", &self.positions).finish_non_exhaustive()
+        f.debug_struct("SinkRun")
+            .field("config", &self.config)
+            .field("positions", &self.positions)
+            .finish_non_exhaustive()
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::seen::{Seen, Taken};
 use super::block_on;
+use super::seen::{Seen, Taken};
 use crate::component::start_source;
 use crate::config::RawConfig;
 use crate::offsets::{Fields, Partition};

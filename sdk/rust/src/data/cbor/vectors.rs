@@ -59,7 +59,8 @@ fn schema(json: &Json) -> Option<Schema> {
         "array" => Schema::array(nested("items")),
         "map" => Schema::map(nested("keys"), nested("values")),
         "struct" => {
-            let field = |all: Schema, field: &Json| all.field(text(&field["name"]), self::schema(&field["schema"]).unwrap());
+            let field =
+                |all: Schema, field: &Json| all.field(text(&field["name"]), self::schema(&field["schema"]).unwrap());
             items(&json["fields"]).iter().fold(Schema::record("S"), field)
         }
         other => panic!("unknown type {other}"),
