@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::RequestExt;
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use bulkhead_model::ConfigPatch;
@@ -49,10 +49,14 @@ impl<S: Send + Sync> FromRequest<S> for AnyBody {
 }
 
 async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
+    let too_large = || Error::BodyTooLarge { limit: MAX_BODY };
+    if request.body().size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
     let read = timeout(BODY_DEADLINE, Bytes::from_request(request.with_limited_body(), state)).await;
     let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
     read.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Error::BodyTooLarge { limit: MAX_BODY },
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => Error::bad_request(format!("the body could not be read: {rejection}")),
     })
 }

@@ -21,6 +21,8 @@ pub(crate) enum Error {
     NotFound(String),
     #[error("there is no resource at `{0}`")]
     UnknownPath(String),
+    #[error("the path is longer than {limit} bytes")]
+    PathTooLong { limit: usize },
     #[error("`{path}` doesn't take {method}, only {allowed}")]
     MethodNotAllowed { method: Method, path: String, allowed: String },
     #[error("answers are `application/json`, which the header `Accept: {accept}` leaves out")]
@@ -57,6 +59,7 @@ impl Error {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::UnknownPath(_) => StatusCode::NOT_FOUND,
+            Self::PathTooLong { .. } => StatusCode::URI_TOO_LONG,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable { .. } => StatusCode::NOT_ACCEPTABLE,
             Self::UnsupportedMediaType { .. } | Self::MissingMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -37,4 +37,6 @@ pub use levels::{Level, LevelTable};
 pub use ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
 pub use router::{Resources, router};
 pub use server::{BindError, bind, serve};
-pub use settings::{AdminListeners, Advertised, Cors, Listener, Settings, SettingsError, TopicTracking};
+pub use settings::{
+    AdminListeners, Advertised, Cors, Listener, ResponseHeader, Settings, SettingsError, TopicTracking,
+};

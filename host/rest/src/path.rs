@@ -65,7 +65,7 @@ fn cleaned(uri: &Uri) -> Result<Uri, Error> {
 /// Drops one slash at the end and the parameters of segments (`s1;x=y`); dots mean nothing special.
 fn clean_path(path: &str) -> Result<String, Error> {
     if path.len() > MAX_PATH {
-        return Err(Error::bad_request(format!("the path is longer than {MAX_PATH} bytes")));
+        return Err(Error::PathTooLong { limit: MAX_PATH });
     }
     let path = path.strip_prefix('/').unwrap_or(path);
     if path.is_empty() {

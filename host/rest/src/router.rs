@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,7 @@ use crate::app::App;
 use crate::body::MAX_BODY;
 use crate::error::Error;
 use crate::ports::{HerderHandle, Loggers, ServerInfo};
-use crate::settings::{AdminListeners, Settings};
+use crate::settings::{AdminListeners, ResponseHeader, Settings};
 use crate::{cors, path, routes};
 
 /// Which listeners a router is for.
@@ -41,11 +42,15 @@ pub fn router(
         (Resources::Regular, AdminListeners::Same) => routes::regular().merge(routes::admin()),
         (Resources::Regular, AdminListeners::Nowhere | AdminListeners::Own(_)) => routes::regular(),
     };
-    let router = shared(regular, app);
-    match &settings.cors {
-        Some(cors) => router.layer(from_fn_with_state(Arc::new(cors.clone()), cors::allow)),
-        None => router,
+    let mut router = shared(regular, app);
+    if let Some(cors) = &settings.cors {
+        router = router.layer(from_fn_with_state(Arc::new(cors.clone()), cors::allow));
     }
+    if !settings.response_headers.is_empty() {
+        let headers: Arc<[_]> = settings.response_headers.as_slice().into();
+        router = router.layer(from_fn_with_state(headers, add_headers));
+    }
+    router
 }
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
@@ -81,6 +86,14 @@ fn options(allowed: &str) -> Response {
     ([text, (header::ALLOW, allow)], allowed.to_owned()).into_response()
 }
 
+/// Adds what the operator wants on every answer.
+async fn add_headers(State(headers): State<Arc<[ResponseHeader]>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let now = SystemTime::now();
+    headers.iter().for_each(|header| header.apply(now, response.headers_mut()));
+    response
+}
+
 /// A mistake of ours must not cost the client its answer, nor the worker its life.
 fn panicked(cause: Box<dyn Any + Send>) -> Response {
     let text = cause.downcast_ref::<String>().map(String::as_str).or_else(|| cause.downcast_ref::<&str>().copied());
@@ -90,6 +103,8 @@ fn panicked(cause: Box<dyn Any + Send>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use bulkhead_model::RawConfig;
+
     use super::*;
     use crate::testing::Client;
 
@@ -201,6 +216,18 @@ mod tests {
             (&admin, "GET /connectors", 404),
         ] {
             assert_eq!(client.send(path, "").await.status.as_u16(), status, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn headers_of_the_operator_are_on_every_answer_of_the_regular_listeners() {
+        let properties = RawConfig::from([("response.http.headers.config", "set X-Frame-Options: DENY")]);
+        let settings = Settings::from_properties(&properties).unwrap();
+        for (resources, expected) in [(Resources::Regular, "DENY"), (Resources::Admin, "")] {
+            for line in ["GET /admin/loggers", "GET /no-such-path", "OPTIONS /"] {
+                let answer = Client::with(&settings, resources).send(line, "").await;
+                assert_eq!(answer.header("x-frame-options"), expected, "{line}");
+            }
         }
     }
 }

@@ -1,11 +1,16 @@
 //! The worker's settings of this interface, read from its properties.
 
-use std::fmt;
+mod headers;
+mod listener;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
 use bulkhead_model::{RawConfig, WorkerId};
+
+pub use headers::ResponseHeader;
+pub use listener::Listener;
 
 /// How long a request may take. Not configurable in Connect either.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(90);
@@ -23,17 +28,12 @@ pub struct Settings {
     pub advertised: Advertised,
     /// `access.control.*`; none if cross-origin requests get no help.
     pub cors: Option<Cors>,
+    /// `response.http.headers.config`
+    pub response_headers: Vec<ResponseHeader>,
     /// `topic.tracking.*`
     pub topic_tracking: TopicTracking,
     pub request_timeout: Duration,
     pub health_timeout: Duration,
-}
-
-/// An address to listen at. An empty host is any address of this machine, port 0 any free port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listener {
-    pub host: String,
-    pub port: u16,
 }
 
 /// Where the admin resources are.
@@ -93,6 +93,7 @@ impl Default for Settings {
             admin_listeners: AdminListeners::Same,
             advertised: Advertised::default(),
             cors: None,
+            response_headers: Vec::new(),
             topic_tracking: TopicTracking::On,
             request_timeout: REQUEST_TIMEOUT,
             health_timeout: HEALTH_TIMEOUT,
@@ -106,16 +107,20 @@ impl Settings {
         let defaults = Self::default();
         Ok(Self {
             listeners: match properties.get("listeners") {
-                Some(text) => listeners("listeners", text)?,
+                Some(text) => Listener::parse_list("listeners", text)?,
                 None => defaults.listeners,
             },
             admin_listeners: match properties.get("admin.listeners") {
                 None => AdminListeners::Same,
                 Some(text) if text.trim().is_empty() => AdminListeners::Nowhere,
-                Some(text) => AdminListeners::Own(listeners("admin.listeners", text)?),
+                Some(text) => AdminListeners::Own(Listener::parse_list("admin.listeners", text)?),
             },
             advertised: advertised(properties)?,
             cors: cors(properties)?,
+            response_headers: match present(properties, "response.http.headers.config") {
+                Some(text) => ResponseHeader::parse_list(text)?,
+                None => Vec::new(),
+            },
             topic_tracking: topic_tracking(properties)?,
             ..defaults
         })
@@ -126,49 +131,8 @@ impl Settings {
         let listened = self.listeners.first().map(|listener| listener.host.as_str());
         let host = self.advertised.host.as_deref().or(listened.filter(|host| !host.is_empty())).unwrap_or(machine);
         let port = self.advertised.port.unwrap_or(bound.port());
-        WorkerId(format!("{}:{port}", bracketed(host)).into())
+        WorkerId(format!("{}:{port}", listener::bracketed(host)).into())
     }
-}
-
-impl Listener {
-    /// The host to bind to.
-    pub fn bind_host(&self) -> &str {
-        if self.host.is_empty() { "0.0.0.0" } else { &self.host }
-    }
-
-    fn parse(key: &'static str, text: &str) -> Result<Self, SettingsError> {
-        let bad = || SettingsError::BadListener { key, listener: text.to_owned() };
-        let (scheme, address) = text.split_once("://").ok_or_else(bad)?;
-        if scheme.eq_ignore_ascii_case("https") {
-            return Err(SettingsError::Tls { key, listener: text.to_owned() });
-        }
-        let (host, port) = address.rsplit_once(':').ok_or_else(bad)?;
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let is_host = |host: &str| host.chars().all(|part| part.is_ascii_alphanumeric() || "-._:%".contains(part));
-        if !scheme.eq_ignore_ascii_case("http") || !is_host(host) {
-            return Err(bad());
-        }
-        Ok(Self { host: host.to_owned(), port: port.parse().map_err(|_| bad())? })
-    }
-}
-
-impl fmt::Display for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}:{}", bracketed(&self.host), self.port)
-    }
-}
-
-/// IPv6 addresses stand in brackets before a port.
-fn bracketed(host: &str) -> String {
-    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
-}
-
-fn listeners(key: &'static str, text: &str) -> Result<Vec<Listener>, SettingsError> {
-    let listeners: Vec<_> = list(text).map(|listener| Listener::parse(key, listener)).collect::<Result<_, _>>()?;
-    if listeners.is_empty() {
-        return Err(SettingsError::NoListener { key });
-    }
-    Ok(listeners)
 }
 
 fn advertised(properties: &RawConfig) -> Result<Advertised, SettingsError> {
@@ -244,30 +208,6 @@ mod tests {
         assert_eq!(settings.listeners.iter().map(Listener::to_string).collect::<Vec<_>>(), ["http://:8083"]);
         assert_eq!(settings.admin_listeners, AdminListeners::Same);
         assert_eq!(settings.cors, None);
-    }
-
-    #[test]
-    fn listeners_are_read_with_hosts_of_any_form() {
-        let settings = check("listeners", "HTTP://:0, http://127.0.0.1:8083,http://[::1]:80").unwrap();
-        let shown: Vec<_> = settings.listeners.iter().map(Listener::to_string).collect();
-        assert_eq!(shown, ["http://:0", "http://127.0.0.1:8083", "http://[::1]:80"]);
-    }
-
-    #[test]
-    fn unusable_listeners_are_named() {
-        for (value, message) in [
-            ("", "`listeners` lists no listener; use e.g. `listeners=http://0.0.0.0:8083`, or leave it out"),
-            ("localhost:80", "`localhost:80` in `listeners` is no listener; it must look like `http://host:port`"),
-            ("http://h", "`http://h` in `listeners` is no listener; it must look like `http://host:port`"),
-            ("http://h:70000", "`http://h:70000` in `listeners` is no listener; it must look like `http://host:port`"),
-            (
-                "https://h:1",
-                "`https://h:1` in `listeners` asks for TLS, which is not supported yet; \
-                 use http:// behind a proxy that ends TLS",
-            ),
-        ] {
-            assert_eq!(check("listeners", value), Err(message.to_owned()));
-        }
     }
 
     #[test]
