@@ -24,6 +24,10 @@ pub struct ConnectStandalone {
     /// out, since its records are gone when the process ends.
     #[arg(long)]
     pub embedded_kafka: bool,
+    /// A topic of the embedded Kafka with one partition. Topics that aren't named are made on first use,
+    /// with four.
+    #[arg(long = "embedded-topic", value_name = "TOPIC", requires = "embedded_kafka")]
+    pub embedded_topics: Vec<String>,
     /// The worker's properties, as `connect-standalone.properties` of Kafka.
     pub worker: PathBuf,
     /// Connectors to create: properties, a JSON map, or `{"name", "config", "initial_state"}` in JSON.

@@ -8,11 +8,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("bulkhead")
-        .build()
-    {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("bulkhead").build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&anyhow::Error::new(error).context("the runtime could not be started")),
     };

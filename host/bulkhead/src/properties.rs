@@ -45,15 +45,8 @@ mod tests {
     #[test]
     fn escapes_continuation_lines_and_separators_are_javas() {
         let text = "# comment\n! comment\na=1\nb : 2\nc 3\nlong=x,\\\n    y\nu=\\u00e4\\t|\nspace\\ key=v \nempty\n";
-        let expected = [
-            ("a", "1"),
-            ("b", "2"),
-            ("c", "3"),
-            ("long", "x,y"),
-            ("u", "ä\t|"),
-            ("space key", "v "),
-            ("empty", ""),
-        ];
+        let expected =
+            [("a", "1"), ("b", "2"), ("c", "3"), ("long", "x,y"), ("u", "ä\t|"), ("space key", "v "), ("empty", "")];
         let expected: Vec<_> = expected.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
         assert_eq!(pairs(text), expected);
     }

@@ -30,6 +30,8 @@ pub struct Setup {
     /// Beside those that every test needs; the last one of a key counts.
     pub properties: Vec<(String, String)>,
     pub connectors: Vec<PathBuf>,
+    /// Topics with one partition, if Kafka is the embedded one.
+    pub topics: Vec<String>,
     port: u16,
 }
 
@@ -46,7 +48,7 @@ impl Setup {
     pub fn new(kafka: Kafka, folder: &Path) -> anyhow::Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let folder = folder.canonicalize()?;
-        Ok(Self { kafka, folder, properties: Vec::new(), connectors: Vec::new(), port })
+        Ok(Self { kafka, folder, properties: Vec::new(), connectors: Vec::new(), topics: Vec::new(), port })
     }
 
     pub fn with(mut self, key: &str, value: &str) -> Self {
@@ -89,6 +91,9 @@ impl Setup {
         command.arg("connect-standalone");
         if let Kafka::Embedded = self.kafka {
             command.arg("--embedded-kafka");
+            for topic in &self.topics {
+                command.args(["--embedded-topic", topic]);
+            }
         }
         command.arg(properties).args(&self.connectors).stdin(Stdio::null());
         Ok(command)

@@ -11,7 +11,8 @@ use bulkhead_e2e::{Kafka, Setup, Worker, eventually};
 
 use crate::{build, prerequisites};
 
-const LINES: usize = 100_000;
+/// Less than the embedded Kafka keeps of a partition.
+const LINES: usize = 50_000;
 const SOON: Duration = Duration::from_secs(30);
 const STRING: &str = "org.apache.kafka.connect.storage.StringConverter";
 
@@ -26,9 +27,12 @@ pub fn run(bootstrap_servers: Option<&str>) -> anyhow::Result<()> {
         Kafka::At(servers) => format!("on Kafka at {servers}"),
     });
     let started = Instant::now();
-    let worker = Setup::new(kafka, folder.path())?.start()?;
+    let topic = format!("demo-{}", std::process::id());
+    let mut setup = Setup::new(kafka, folder.path())?;
+    setup.topics.push(topic.clone());
+    let worker = setup.start()?;
     println!("   answers at {} after {} ms", worker.rest.base(), started.elapsed().as_millis());
-    let demo = Demo { worker, folder: folder.path().canonicalize()?, topic: format!("demo-{}", std::process::id()) };
+    let demo = Demo { worker, folder: folder.path().canonicalize()?, topic };
     demo.records_flow()?;
     demo.a_task_is_restarted()?;
     demo.a_hostile_plugin_is_contained()?;

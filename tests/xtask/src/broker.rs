@@ -1,0 +1,334 @@
+//! Apache Kafka and Apache Kafka Connect for tests and comparisons: fetched from Maven Central once,
+//! started on free ports of the loopback, ended with the value that stands for them.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+const VERSION: &str = "4.3.1";
+
+/// Log4j of the same series as Kafka's own distribution ships.
+const LOG4J: &str = "2.25.1";
+
+/// A JVM on a busy machine takes its time.
+const START: Duration = Duration::from_secs(180);
+
+/// Kafka's jars on this machine.
+#[derive(Clone, Debug)]
+pub struct Kafka {
+    home: PathBuf,
+}
+
+/// A broker of one node, without a password, that creates topics on demand.
+#[derive(Debug)]
+pub struct Broker {
+    port: u16,
+    _process: Process,
+}
+
+/// A worker of Apache Kafka Connect.
+#[derive(Debug)]
+pub struct Peer {
+    port: u16,
+    process: Process,
+}
+
+/// How a worker of Apache's runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Distributed,
+    Standalone,
+}
+
+impl Kafka {
+    /// Finds the jars in the cache, or has Maven fetch them (about 55 MB).
+    pub fn fetch() -> Result<Self> {
+        let home = cache()?.join(format!("kafka-{VERSION}"));
+        if !home.is_dir() {
+            download(&home).with_context(|| format!("Kafka {VERSION} could not be fetched with Maven"))?;
+        }
+        Ok(Self { home })
+    }
+
+    /// Starts a broker that keeps its data and its log in `dir`, and waits until it serves.
+    pub fn start_broker(&self, dir: &Path) -> Result<Broker> {
+        let [port, controller] = free_ports()?;
+        fs::create_dir_all(dir)?;
+        let properties = dir.join("server.properties");
+        fs::write(&properties, broker_properties(dir, port, controller))?;
+        self.format(&properties, &dir.join("format.log"))?;
+        let log = dir.join("broker.log");
+        let mut process = self.java(&log, "kafka.Kafka", &[&properties])?;
+        process.wait_until("the broker", |log| Ok(fs::read_to_string(log)?.contains("Kafka Server started")))?;
+        Ok(Broker { port, _process: process })
+    }
+
+    /// Starts a worker of Apache's that keeps what it keeps in `dir`, and waits until its REST interface
+    /// answers. `extra` are lines of properties; the last of equal keys counts.
+    pub fn start_connect(&self, mode: Mode, broker: &Broker, dir: &Path, extra: &str) -> Result<Peer> {
+        let [port] = free_ports()?;
+        fs::create_dir_all(dir)?;
+        let properties = dir.join("worker.properties");
+        fs::write(&properties, self.worker_properties(mode, broker, dir, port) + extra)?;
+        let class = match mode {
+            Mode::Distributed => "org.apache.kafka.connect.cli.ConnectDistributed",
+            Mode::Standalone => "org.apache.kafka.connect.cli.ConnectStandalone",
+        };
+        let mut process = self.java(&dir.join("connect.log"), class, &[&properties])?;
+        process.wait_until("Kafka Connect", |_| Ok(answers(port)))?;
+        Ok(Peer { port, process })
+    }
+
+    /// Prepares the data folder, which the broker insists on.
+    fn format(&self, properties: &Path, log: &Path) -> Result<()> {
+        let cluster = "MkU3OEVBNTcwNTJENDM2Qg";
+        let arguments: [&Path; 5] = ["format".as_ref(), "-t".as_ref(), cluster.as_ref(), "-c".as_ref(), properties];
+        let status = self.java(log, "kafka.tools.StorageTool", &arguments)?.child.wait()?;
+        ensure!(status.success(), "the data folder could not be formatted; see {}", log.display());
+        Ok(())
+    }
+
+    fn java(&self, log: &Path, class: &str, arguments: &[&Path]) -> Result<Process> {
+        let out = File::create(log)?;
+        let child = Command::new("java")
+            .arg("-Xmx512m")
+            .arg(format!("-Dlog4j2.configurationFile={}", self.home.join("log4j2.properties").display()))
+            .arg("-cp")
+            .arg(self.home.join("lib").join("*"))
+            .arg(class)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stderr(out.try_clone()?)
+            .stdout(out)
+            .spawn()
+            .context("`java` could not be started; Java 17 is needed")?;
+        Ok(Process { child, log: log.to_owned() })
+    }
+
+    fn worker_properties(&self, mode: Mode, broker: &Broker, dir: &Path, port: u16) -> String {
+        let storage = match mode {
+            Mode::Distributed => "\
+group.id=peer
+config.storage.topic=peer-configs
+config.storage.replication.factor=1
+offset.storage.topic=peer-offsets
+offset.storage.replication.factor=1
+offset.storage.partitions=5
+status.storage.topic=peer-status
+status.storage.replication.factor=1
+status.storage.partitions=2
+"
+            .to_owned(),
+            Mode::Standalone => format!("offset.storage.file.filename={}\n", dir.join("offsets").display()),
+        };
+        format!(
+            "\
+bootstrap.servers={}
+listeners=HTTP://127.0.0.1:{port}
+plugin.path={}
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+offset.flush.interval.ms=5000
+{storage}",
+            broker.address(),
+            self.home.join("plugins").display(),
+        )
+    }
+}
+
+impl Broker {
+    /// What to put into `bootstrap.servers`.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+}
+
+impl Peer {
+    /// Where its REST interface is, e.g. `http://127.0.0.1:41234`.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Of the JVM, for measuring.
+    pub fn process_id(&self) -> u32 {
+        self.process.child.id()
+    }
+}
+
+/// A JVM of ours; killed when dropped.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Looks until `ready`, given the log's path, says so; gives up when the process ends.
+    fn wait_until(&mut self, what: &str, ready: impl Fn(&Path) -> Result<bool>) -> Result<()> {
+        let deadline = Instant::now() + START;
+        while !ready(&self.log)? {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("{what} ended at its start ({status}); see {}\n{}", self.log.display(), tail(&self.log));
+            }
+            ensure!(Instant::now() < deadline, "{what} did not start within {START:?}; see {}", self.log.display());
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<_> = text.lines().rev().take(15).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
+
+fn cache() -> Result<PathBuf> {
+    let base = match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) if !cache.is_empty() => PathBuf::from(cache),
+        _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),
+    };
+    Ok(base.join("bulkhead"))
+}
+
+/// Puts everything into a folder beside `home` first, so that `home` is whole whenever it is there.
+fn download(home: &Path) -> Result<()> {
+    let cache = home.parent().context("the cache has no folder")?;
+    fs::create_dir_all(cache)?;
+    let fresh = cache.join(format!("fetching-kafka-{}", std::process::id()));
+    fs::create_dir_all(fresh.join("plugins"))?;
+    fs::write(fresh.join("pom.xml"), pom())?;
+    fs::write(fresh.join("log4j2.properties"), LOGGING)?;
+    eprintln!("Fetching Kafka {VERSION} from Maven Central (about 55 MB, once).");
+    let status = Command::new("mvn")
+        .args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "-DoutputDirectory=lib"])
+        .current_dir(&fresh)
+        .stdin(Stdio::null())
+        .status()
+        .context("`mvn` could not be started; Maven is needed")?;
+    ensure!(status.success(), "mvn ended with {status} in {}", fresh.display());
+    // Connectors have to be found by plugin.path alone.
+    let connector = format!("connect-file-{VERSION}.jar");
+    fs::rename(fresh.join("lib").join(&connector), fresh.join("plugins").join(&connector))?;
+    if fs::rename(&fresh, home).is_err() {
+        // Someone else was quicker.
+        ensure!(home.is_dir(), "{} could not be made", home.display());
+        fs::remove_dir_all(&fresh)?;
+    }
+    Ok(())
+}
+
+fn pom() -> String {
+    let kafka = ["kafka_2.13", "kafka-tools", "connect-runtime", "connect-json", "connect-file", "connect-transforms"]
+        .map(|artifact| dependency("org.apache.kafka", artifact, VERSION));
+    let logging =
+        ["log4j-slf4j-impl", "log4j-core"].map(|artifact| dependency("org.apache.logging.log4j", artifact, LOG4J));
+    format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n\
+         <modelVersion>4.0.0</modelVersion>\n\
+         <groupId>bulkhead</groupId><artifactId>kafka-for-tests</artifactId><version>1</version>\n\
+         <dependencies>\n{}{}</dependencies>\n</project>\n",
+        kafka.concat(),
+        logging.concat()
+    )
+}
+
+fn dependency(group: &str, artifact: &str, version: &str) -> String {
+    format!(
+        "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>\
+         <version>{version}</version></dependency>\n"
+    )
+}
+
+const LOGGING: &str = "\
+rootLogger.level=INFO
+rootLogger.appenderRef.console.ref=console
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=[%d] %p %m (%c)%n
+";
+
+fn broker_properties(dir: &Path, port: u16, controller: u16) -> String {
+    format!(
+        "\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={}
+num.partitions=1
+group.initial.rebalance.delay.ms=0
+offsets.topic.num.partitions=5
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=5
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+",
+        dir.join("data").display()
+    )
+}
+
+/// Ports that were free a moment ago, all different.
+fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    let mut ports = [0; N];
+    let mut held = Vec::new();
+    for port in &mut ports {
+        let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
+        *port = listener.local_addr()?.port();
+        held.push(listener);
+    }
+    Ok(ports)
+}
+
+/// Whether `GET /` gets a 200.
+fn answers(port: u16) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+        let mut answer = [0; 64];
+        let read = stream.read(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer[..read]).into_owned())
+    };
+    ask().is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore = "starts three JVMs"]
+    fn a_broker_and_both_kinds_of_workers_start() {
+        let dir = std::env::temp_dir().join(format!("bulkhead-broker-{}", std::process::id()));
+        let kafka = Kafka::fetch().unwrap();
+        let broker = kafka.start_broker(&dir.join("broker")).unwrap();
+        assert!(TcpStream::connect(broker.address()).is_ok());
+        for mode in [Mode::Distributed, Mode::Standalone] {
+            let peer = kafka.start_connect(mode, &broker, &dir.join(format!("{mode:?}")), "").unwrap();
+            assert!(answers(peer.port));
+        }
+        fs::remove_dir_all(&dir).unwrap();
+    }
+}
