@@ -53,7 +53,7 @@ impl App {
     pub(crate) async fn tell(&self, request: Request) -> Result<(), Error> {
         match self.ask(request).await? {
             Reply::Done => Ok(()),
-            other => Err(Error::unexpected(&other)),
+            _ => Err(Error::unexpected()),
         }
     }
 

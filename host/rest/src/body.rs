@@ -63,13 +63,13 @@ async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Err
 
 impl Body {
     /// The one JSON value that the body is.
-    pub(crate) fn json(&self) -> Result<Json<'_>, Error> {
+    pub(crate) fn json(&self) -> Result<Piece<'_>, Error> {
         let text = self.0.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&self.0);
         if text.trim_ascii().is_empty() {
             return Err(Error::bad_request("the body is empty; it must be JSON"));
         }
         serde_json::from_slice(text)
-            .map(|raw| Json { place: "the body".to_owned(), raw })
+            .map(|raw| Piece { place: "the body".to_owned(), raw })
             .map_err(|error| Error::bad_request(format!("the body is no valid JSON: {error}")))
     }
 
@@ -80,7 +80,7 @@ impl Body {
 }
 
 /// A piece of JSON that is syntactically right, and where it stands.
-pub(crate) struct Json<'a> {
+pub(crate) struct Piece<'a> {
     place: String,
     raw: &'a RawValue,
 }
@@ -91,7 +91,7 @@ pub(crate) struct Members<'a> {
     rest: IndexMap<String, &'a RawValue>,
 }
 
-impl<'a> Json<'a> {
+impl<'a> Piece<'a> {
     pub(crate) fn is_null(&self) -> bool {
         self.raw.get() == "null"
     }
@@ -106,9 +106,9 @@ impl<'a> Json<'a> {
         Ok(Members { place: self.place, rest })
     }
 
-    pub(crate) fn list(self) -> Result<Vec<Json<'a>>, Error> {
+    pub(crate) fn list(self) -> Result<Vec<Piece<'a>>, Error> {
         let items: Vec<&RawValue> = self.read("a list")?;
-        let item = |(index, raw)| Json { place: format!("item {index} of {}", self.place), raw };
+        let item = |(index, raw)| Piece { place: format!("item {index} of {}", self.place), raw };
         Ok(items.into_iter().enumerate().map(item).collect())
     }
 
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         let members = self.object()?;
         let place = members.place;
         let entry = |(key, raw)| {
-            let value = Json { place: format!("`{key}` in {place}"), raw };
+            let value = Piece { place: format!("`{key}` in {place}"), raw };
             Ok((key, value.text()?))
         };
         members.rest.into_iter().map(entry).collect()
@@ -164,9 +164,9 @@ impl<'a> Json<'a> {
 
 impl<'a> Members<'a> {
     /// Takes a member out; one that is `null` is as good as absent.
-    pub(crate) fn take(&mut self, name: &str) -> Option<Json<'a>> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Piece<'a>> {
         let raw = self.rest.swap_remove(name)?;
-        Json { place: format!("`{name}` in {}", self.place), raw }.or_null()
+        Piece { place: format!("`{name}` in {}", self.place), raw }.or_null()
     }
 
     /// Refuses members that nobody took.

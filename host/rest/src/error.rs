@@ -2,7 +2,7 @@
 
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bulkhead_herder::api::{Refusal, Reply};
+use bulkhead_herder::api::Refusal;
 use serde::Serialize;
 
 use crate::json::Json;
@@ -46,9 +46,10 @@ impl Error {
         Self::BadRequest(message.into())
     }
 
-    /// A reply that doesn't fit the request: the herder and this crate disagree.
-    pub(crate) fn unexpected(reply: &Reply) -> Self {
-        Self::Internal(format!("the herder gave an answer that doesn't fit the request: {reply:?}"))
+    /// A reply that doesn't fit the request: the herder and this crate disagree. The reply isn't shown, as it
+    /// may hold configurations.
+    pub(crate) fn unexpected() -> Self {
+        Self::Internal("the herder gave an answer that doesn't fit the request".to_owned())
     }
 
     pub(crate) fn status(&self) -> StatusCode {

@@ -51,6 +51,9 @@ pub(crate) async fn clean(mut request: Request, next: Next) -> Response {
 }
 
 fn cleaned(uri: &Uri) -> Result<Uri, Error> {
+    if uri.path_and_query().is_none() {
+        return Err(Error::bad_request("the request names no path"));
+    }
     let mut path = clean_path(uri.path())?;
     if let Some(query) = uri.query() {
         path.push('?');

@@ -198,7 +198,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_takes_too_long_says_what_the_herder_is_doing() {
-        let answer = Client::new().send("GET /connectors/slow", "").await;
+        let client = Client::new();
+        client.herder.hang();
+        let answer = client.send("GET /connectors/a", "").await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(answer.message(), "Request timed out. The worker is currently sleeping.");
     }

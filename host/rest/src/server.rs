@@ -31,7 +31,8 @@ pub async fn bind(key: &'static str, listener: &Listener) -> Result<TcpListener,
     })
 }
 
-/// Answers until `shutdown` completes, and then as long as open requests need.
+/// Answers until `shutdown` completes, and then as long as open requests need: up to the request timeout,
+/// so whoever is in a hurry drops the future.
 pub async fn serve(
     listener: TcpListener,
     router: Router,

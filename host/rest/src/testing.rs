@@ -24,14 +24,16 @@ use crate::ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
 use crate::router::{Resources, router};
 use crate::settings::Settings;
 
-/// Keeps what it was asked, and connectors without checking them. Requests for the connector `slow`
-/// are never answered, those for `broken` make it panic.
+/// Keeps what it was asked, and connectors without checking them. Asked for the connector `broken`, it panics.
 #[derive(Clone, Default)]
 pub(crate) struct MemoryHerder(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     requests: Vec<Request>,
+    /// Gives no answers any more.
+    hangs: bool,
+    starting: bool,
     connectors: BTreeMap<ConnectorName, ConnectorInfo>,
     view: ClusterView,
 }
@@ -50,6 +52,16 @@ impl MemoryHerder {
 
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.state().requests.clone()
+    }
+
+    /// Gives no answers from now on.
+    pub(crate) fn hang(&self) {
+        self.state().hangs = true;
+    }
+
+    /// Is from now on in the middle of its start.
+    pub(crate) fn start(&self) {
+        self.state().starting = true;
     }
 
     /// Changes what GETs see.
@@ -84,7 +96,7 @@ impl MemoryHerder {
 impl HerderHandle for MemoryHerder {
     async fn request(&self, request: Request) -> Result<Reply, Refusal> {
         match request {
-            Request::ConnectorInfo { name } if name.as_str() == "slow" => pending().await,
+            _ if self.state().hangs => pending().await,
             Request::ConnectorInfo { name } if name.as_str() == "broken" => panic!("on purpose"),
             request => self.state().answer(request),
         }
@@ -96,6 +108,10 @@ impl HerderHandle for MemoryHerder {
 
     fn stage(&self) -> String {
         "The worker is currently sleeping.".to_owned()
+    }
+
+    fn is_starting(&self) -> bool {
+        self.state().starting
     }
 }
 

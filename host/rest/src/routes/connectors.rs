@@ -49,7 +49,7 @@ fn expand<'a>(view: &'a ClusterView, name: &ConnectorName, status: bool, info: b
 pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::ConnectorInfo { name }).await? {
         Reply::Connector(info) => Ok(Json(Info::from(&info)).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> 
 pub(super) async fn config(State(app): State<App>, Connector(name): Connector) -> Result<Json<RawConfig>, Error> {
     match app.ask(Request::ConnectorConfig { name }).await? {
         Reply::Config(config) => Ok(Json(config)),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn put_config(
     match app.ask(Request::PutConfig { name, config }).await? {
         Reply::Created(info) => Ok(created(&host, &info)),
         Reply::Connector(info) => Ok(Json(Info::from(&info)).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) async fn patch_config(
     let patch = body.config()?;
     match app.ask(Request::PatchConfig { name, patch }).await? {
         Reply::Connector(info) => Ok(Json(Info::from(&info)).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 

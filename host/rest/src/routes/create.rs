@@ -12,7 +12,7 @@ use bulkhead_model::{ConfigPatch, ConnectorName, TargetState};
 use super::connectors::settle_name;
 use crate::answer::Info;
 use crate::app::App;
-use crate::body::{Body, Json as JsonPiece};
+use crate::body::{Body, Piece};
 use crate::error::Error;
 use crate::json::Json;
 use crate::path;
@@ -30,7 +30,7 @@ pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Re
     let CreateRequest { name, config, initial_state } = CreateRequest::parse(&body)?;
     match app.ask(Request::CreateConnector { name, config, initial_state }).await? {
         Reply::Created(info) | Reply::Connector(info) => Ok(created(&host, &info)),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn created(host: &Host, info: &ConnectorInfo) -> Response {
 impl CreateRequest {
     fn parse(body: &Body) -> Result<Self, Error> {
         let mut members = body.json()?.object()?;
-        let name = members.take("name").map(JsonPiece::text).transpose()?.flatten().unwrap_or_default();
+        let name = members.take("name").map(Piece::text).transpose()?.flatten().unwrap_or_default();
         let name = ConnectorName::new(trim(&name));
         let config = members.take("config");
         let initial_state = members.take("initial_state").map(initial_state).transpose()?;
@@ -57,8 +57,8 @@ impl CreateRequest {
 }
 
 /// KIP-980.
-fn initial_state(json: JsonPiece<'_>) -> Result<TargetState, Error> {
-    let text = json.text()?.unwrap_or_default();
+fn initial_state(piece: Piece<'_>) -> Result<TargetState, Error> {
+    let text = piece.text()?.unwrap_or_default();
     TargetState::parse_initial(&text).ok_or_else(|| {
         Error::bad_request(format!("`initial_state` is `{text}`, but must be RUNNING, PAUSED or STOPPED"))
     })

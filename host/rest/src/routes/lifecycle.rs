@@ -55,7 +55,7 @@ pub(super) async fn restart(
     }
     match app.ask(Request::Restart(RestartRequest { connector, only_failed, include_tasks })).await? {
         Reply::Restarting(status) => Ok((StatusCode::ACCEPTED, Json(Status::from(&status))).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 

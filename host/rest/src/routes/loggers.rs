@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::app::App;
-use crate::body::{Body, Json as JsonPiece};
+use crate::body::{Body, Piece};
 use crate::error::Error;
 use crate::json::Json;
 use crate::levels::Level;
@@ -52,7 +52,7 @@ pub(super) async fn set(
 /// Other members than `level` are ignored. An unknown level is a 404, as in Connect.
 fn parse(body: &Body) -> Result<Level, Error> {
     let mut members = body.json()?.object()?;
-    let level = members.take("level").map(JsonPiece::text).transpose()?.flatten().unwrap_or_default();
+    let level = members.take("level").map(Piece::text).transpose()?.flatten().unwrap_or_default();
     if level.is_empty() {
         return Err(Error::bad_request(format!("the body has no `level`, one of {}", Level::names())));
     }

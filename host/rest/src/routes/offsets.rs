@@ -9,7 +9,7 @@ use bulkhead_model::work::OffsetsOutcome;
 
 use crate::answer::{Message, Offsets};
 use crate::app::App;
-use crate::body::{Body, Json as JsonPiece};
+use crate::body::{Body, Piece};
 use crate::error::Error;
 use crate::json::Json;
 use crate::path::Connector;
@@ -18,7 +18,7 @@ use crate::path::Connector;
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::Offsets { name }).await? {
         Reply::Offsets(entries) => Ok(Json(Offsets::from(&*entries)).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn reset(State(app): State<App>, Connector(name): Connector) ->
 async fn change(app: &App, name: ConnectorName, offsets: Option<Vec<OffsetEntry>>) -> Result<Json<Message>, Error> {
     match app.ask(Request::AlterOffsets { name, offsets }).await? {
         Reply::OffsetsAltered { outcome, reset } => Ok(Json(Message { message: verdict(outcome, reset) })),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 
@@ -65,17 +65,17 @@ fn parse(body: &Body) -> Result<Vec<OffsetEntry>, Error> {
     let mut members = body.json()?.object()?;
     let offsets = members.take("offsets");
     members.finish("`offsets`")?;
-    let entries = offsets.map(JsonPiece::list).transpose()?.unwrap_or_default();
+    let entries = offsets.map(Piece::list).transpose()?.unwrap_or_default();
     if entries.is_empty() {
         return Err(Error::bad_request("`offsets` must be a list of at least one `{\"partition\": …, \"offset\": …}`"));
     }
     entries.into_iter().map(entry).collect()
 }
 
-fn entry(json: JsonPiece<'_>) -> Result<OffsetEntry, Error> {
-    let mut members = json.object()?;
-    let partition = members.take("partition").map(JsonPiece::plain_object).transpose()?;
-    let offset = members.take("offset").map(JsonPiece::plain_object).transpose()?;
+fn entry(piece: Piece<'_>) -> Result<OffsetEntry, Error> {
+    let mut members = piece.object()?;
+    let partition = members.take("partition").map(Piece::plain_object).transpose()?;
+    let offset = members.take("offset").map(Piece::plain_object).transpose()?;
     members.finish("`partition` and `offset`")?;
     Ok(OffsetEntry { partition, offset })
 }

@@ -70,7 +70,7 @@ pub(super) async fn validate(
     check_class(&app.view().plugins, &name, &config)?;
     match app.ask(Request::ValidateConfig { config }).await? {
         Reply::Validated(infos) => Ok(Json(infos)),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 

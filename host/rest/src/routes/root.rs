@@ -53,4 +53,19 @@ mod tests {
             r#"200 {"status":"healthy","message":"Worker has completed startup and is ready to handle requests."}"#;
         assert_eq!(Client::new().ask("GET /health/", "").await, healthy);
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_whose_herder_does_not_answer_is_starting_or_unhealthy() {
+        let client = Client::new();
+        client.herder.hang();
+        let unhealthy = concat!(
+            r#"500 {"status":"unhealthy","message":"Worker was unable to handle this request and may be "#,
+            r#"unable to handle other requests. The worker is currently sleeping."}"#,
+        );
+        assert_eq!(client.ask("GET /health", "").await, unhealthy);
+        client.herder.start();
+        let starting =
+            r#"503 {"status":"starting","message":"Worker is still starting up. The worker is currently sleeping."}"#;
+        assert_eq!(client.ask("GET /health", "").await, starting);
+    }
 }

@@ -15,7 +15,7 @@ use crate::path::{Connector, Task};
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::TaskInfos { name }).await? {
         Reply::Tasks(tasks) => Ok(Json(tasks.iter().map(TaskConfig::from).collect::<Vec<_>>()).into_response()),
-        other => Err(Error::unexpected(&other)),
+        _ => Err(Error::unexpected()),
     }
 }
 

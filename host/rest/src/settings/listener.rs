@@ -1,6 +1,7 @@
 //! Listeners: `http://host:port`.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use super::SettingsError;
 
@@ -15,6 +16,12 @@ impl Listener {
     /// The host to bind to.
     pub fn bind_host(&self) -> &str {
         if self.host.is_empty() { "0.0.0.0" } else { &self.host }
+    }
+
+    /// The host, if others can reach us by it: not if it stands for all addresses of this machine.
+    pub(super) fn reachable_host(&self) -> Option<&str> {
+        let all = self.host.is_empty() || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+        (!all).then_some(self.host.as_str())
     }
 
     /// Reads a comma list, in which there must be at least one.

@@ -128,8 +128,8 @@ impl Settings {
 
     /// Our address for others, given the one that the first listener got and the name of this machine.
     pub fn worker_id(&self, bound: SocketAddr, machine: &str) -> WorkerId {
-        let listened = self.listeners.first().map(|listener| listener.host.as_str());
-        let host = self.advertised.host.as_deref().or(listened.filter(|host| !host.is_empty())).unwrap_or(machine);
+        let listened = self.listeners.first().and_then(Listener::reachable_host);
+        let host = self.advertised.host.as_deref().or(listened).unwrap_or(machine);
         let port = self.advertised.port.unwrap_or(bound.port());
         WorkerId(format!("{}:{port}", listener::bracketed(host)).into())
     }
@@ -222,6 +222,7 @@ mod tests {
         let bound = SocketAddr::from(([127, 0, 0, 1], 1234));
         let id = |key: &str, value: &str| check(key, value).unwrap().worker_id(bound, "machine").to_string();
         assert_eq!(id("listeners", "http://:0"), "machine:1234");
+        assert_eq!(id("listeners", "http://0.0.0.0:0"), "machine:1234");
         assert_eq!(id("listeners", "http://here:0"), "here:1234");
         assert_eq!(id("rest.advertised.host.name", "there"), "there:1234");
         assert_eq!(id("rest.advertised.port", "80"), "machine:80");
