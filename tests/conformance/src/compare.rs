@@ -41,11 +41,7 @@ pub enum DifferenceKind {
     /// The step was not run.
     NotObserved,
     /// A value at a dotted place; none if there is nothing.
-    Value {
-        place: String,
-        expected: Option<Value>,
-        observed: Option<Value>,
-    },
+    Value { place: String, expected: Option<Value>, observed: Option<Value> },
 }
 
 /// Compares every expected step with the observed one.
@@ -59,11 +55,7 @@ pub fn compare(expected: &Observations, observed: &Observations, quirks: Quirks)
             report.compared += 1;
             let seen = observed.get(scenario).and_then(|steps| steps.get(step));
             let found = kinds(wanted, seen, quirks);
-            let difference = |kind| Difference {
-                scenario: scenario.clone(),
-                step: step.clone(),
-                kind,
-            };
+            let difference = |kind| Difference { scenario: scenario.clone(), step: step.clone(), kind };
             report.differences.extend(found.into_iter().map(difference));
         }
     }
@@ -100,11 +92,7 @@ fn collect(wanted: Option<&Value>, seen: Option<&Value>, place: String, found: &
         (Some(Value::Object(left)), Some(Value::Object(right))) => {
             let names: BTreeSet<_> = left.keys().chain(right.keys()).collect();
             for name in names {
-                let inside = if place.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{place}.{name}")
-                };
+                let inside = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
                 collect(left.get(name), right.get(name), inside, found);
             }
         }
@@ -114,11 +102,7 @@ fn collect(wanted: Option<&Value>, seen: Option<&Value>, place: String, found: &
             }
         }
         (wanted, seen) if wanted != seen => {
-            found.push(DifferenceKind::Value {
-                place,
-                expected: wanted.cloned(),
-                observed: seen.cloned(),
-            });
+            found.push(DifferenceKind::Value { place, expected: wanted.cloned(), observed: seen.cloned() });
         }
         _ => {}
     }
@@ -129,11 +113,7 @@ impl fmt::Display for Difference {
         write!(f, "{} | {} | ", self.scenario, self.step)?;
         match &self.kind {
             DifferenceKind::NotObserved => f.write_str("not observed"),
-            DifferenceKind::Value {
-                place,
-                expected,
-                observed,
-            } => {
+            DifferenceKind::Value { place, expected, observed } => {
                 write!(f, "{place}: expected {}, got {}", shown(expected), shown(observed))
             }
         }
@@ -146,12 +126,7 @@ impl fmt::Display for Report {
         for difference in &self.differences {
             writeln!(f, "{difference}")?;
         }
-        write!(
-            f,
-            "{} observations compared, {} differences",
-            self.compared,
-            self.differences.len()
-        )
+        write!(f, "{} observations compared, {} differences", self.compared, self.differences.len())
     }
 }
 
@@ -171,10 +146,7 @@ mod tests {
     }
 
     fn check(expected: Value, observed: Value, quirks: Quirks, report: &str) {
-        assert_eq!(
-            compare(&observations(expected), &observations(observed), quirks).to_string(),
-            report
-        );
+        assert_eq!(compare(&observations(expected), &observations(observed), quirks).to_string(), report);
     }
 
     #[test]
@@ -196,19 +168,13 @@ mod tests {
         let expected = crate::expected_standalone().unwrap();
         let report = compare(&expected, &expected, Quirks::Compare);
         assert_eq!(report.differences, []);
-        assert_eq!(
-            report.compared,
-            expected.values().map(|steps| steps.len()).sum::<usize>()
-        );
+        assert_eq!(report.compared, expected.values().map(|steps| steps.len()).sum::<usize>());
     }
 
     #[test]
     fn a_step_that_was_not_run_is_a_difference() {
         let report = compare(&observations(json!({})), &Observations::new(), Quirks::Compare);
-        assert_eq!(
-            report.to_string(),
-            "s | 01 GET / | not observed\n1 observations compared, 1 differences"
-        );
+        assert_eq!(report.to_string(), "s | 01 GET / | not observed\n1 observations compared, 1 differences");
     }
 
     #[test]
@@ -218,30 +184,15 @@ mod tests {
         let mute = json!({"status": 400, "body": {"error_code": 400, "message": null}});
         let none = "1 observations compared, 0 differences";
         check(wrong.clone(), better.clone(), Quirks::Skip, none);
-        assert_eq!(
-            compare(&observations(wrong.clone()), &observations(mute), Quirks::Skip)
-                .differences
-                .len(),
-            3
-        );
-        assert_eq!(
-            compare(&observations(wrong), &observations(better), Quirks::Compare)
-                .differences
-                .len(),
-            2
-        );
+        assert_eq!(compare(&observations(wrong.clone()), &observations(mute), Quirks::Skip).differences.len(), 3);
+        assert_eq!(compare(&observations(wrong), &observations(better), Quirks::Compare).differences.len(), 2);
     }
 
     #[test]
     fn quirks_are_skipped_only_on_request() {
         let quirk = json!({"status": 400, "quirk": true});
         let other = json!({"status": 404, "quirk": true});
-        check(
-            quirk.clone(),
-            other.clone(),
-            Quirks::Skip,
-            "0 observations compared, 0 differences",
-        );
+        check(quirk.clone(), other.clone(), Quirks::Skip, "0 observations compared, 0 differences");
         let line = "s | 01 GET / | status: expected 400, got 404\n1 observations compared, 1 differences";
         check(quirk, other, Quirks::Compare, line);
     }

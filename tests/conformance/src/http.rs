@@ -42,32 +42,19 @@ pub(crate) struct Answer {
 impl Worker {
     /// By its base URL, `http://host:port`.
     pub(crate) fn at(url: &str) -> anyhow::Result<Self> {
-        let Some(authority) = url.strip_prefix("http://") else {
-            bail!("`{url}` doesn't begin with http://")
-        };
+        let Some(authority) = url.strip_prefix("http://") else { bail!("`{url}` doesn't begin with http://") };
         let authority = authority.trim_end_matches('/');
-        let address = if authority.contains(':') {
-            authority.to_owned()
-        } else {
-            format!("{authority}:80")
-        };
+        let address = if authority.contains(':') { authority.to_owned() } else { format!("{authority}:80") };
         Ok(Self { address })
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {
-        self.send(&Request {
-            method: "GET",
-            path,
-            ..Request::default()
-        })
+        self.send(&Request { method: "GET", path, ..Request::default() })
     }
 
     /// Sends a request on a connection of its own.
     pub(crate) fn send(&self, request: &Request<'_>) -> Answer {
-        self.exchange(request)
-            .ok()
-            .and_then(|bytes| Answer::parse(&bytes))
-            .unwrap_or_default()
+        self.exchange(request).ok().and_then(|bytes| Answer::parse(&bytes)).unwrap_or_default()
     }
 
     fn exchange(&self, request: &Request<'_>) -> io::Result<Vec<u8>> {
@@ -80,16 +67,8 @@ impl Worker {
     }
 
     fn encode(&self, request: &Request<'_>) -> Vec<u8> {
-        let Request {
-            method,
-            path,
-            headers,
-            body,
-        } = request;
-        let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n",
-            self.address
-        );
+        let Request { method, path, headers, body } = request;
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
         for (name, value) in headers {
             head += &format!("{name}: {value}\r\n");
         }
@@ -111,38 +90,23 @@ impl Answer {
         if (100..200).contains(&status) {
             return Self::parse(&bytes[end + 4..]);
         }
-        let header = |line: &str| {
-            line.split_once(':')
-                .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
-        };
+        let header =
+            |line: &str| line.split_once(':').map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()));
         let headers: Vec<_> = lines.filter_map(header).collect();
-        let chunked = headers
-            .iter()
-            .any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
         let body = &bytes[end + 4..];
         let body = if chunked { joined(body) } else { body.to_vec() };
         let text = String::from_utf8_lossy(&body).into_owned();
-        Some(Self {
-            status,
-            headers,
-            body: serde_json::from_str(&text).ok(),
-            text,
-        })
+        Some(Self { status, headers, body: serde_json::from_str(&text).ok(), text })
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .rfind(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The message of an error, or nothing.
     pub(crate) fn message(&self) -> &str {
-        self.body
-            .as_ref()
-            .and_then(|body| body.get("message")?.as_str())
-            .unwrap_or_default()
+        self.body.as_ref().and_then(|body| body.get("message")?.as_str()).unwrap_or_default()
     }
 }
 
@@ -179,31 +143,15 @@ mod tests {
             let (mut stream, _) = server.accept().unwrap();
             let mut request = [0; 1024];
             let read = stream.read(&mut request).unwrap();
-            stream
-                .write_all(b"HTTP/1.1 201 Created\r\nALLOW: GET\r\nContent-Length: 2\r\n\r\n{}")
-                .unwrap();
+            stream.write_all(b"HTTP/1.1 201 Created\r\nALLOW: GET\r\nContent-Length: 2\r\n\r\n{}").unwrap();
             String::from_utf8_lossy(&request[..read]).into_owned()
         });
         let headers = vec![("X".to_owned(), "y".to_owned())];
-        let answer = worker.send(&Request {
-            method: "PUT",
-            path: "/a%zz//..",
-            headers,
-            body: None,
-        });
-        assert_eq!(
-            (answer.status, answer.header("allow"), answer.text.as_str()),
-            (201, Some("GET"), "{}")
-        );
+        let answer = worker.send(&Request { method: "PUT", path: "/a%zz//..", headers, body: None });
+        assert_eq!((answer.status, answer.header("allow"), answer.text.as_str()), (201, Some("GET"), "{}"));
         let request = answering.join().unwrap();
-        assert!(
-            request.starts_with("PUT /a%zz//.. HTTP/1.1\r\nHost: 127.0.0.1:"),
-            "{request}"
-        );
-        assert!(
-            request.ends_with("Connection: close\r\nX: y\r\nContent-Length: 0\r\n\r\n"),
-            "{request}"
-        );
+        assert!(request.starts_with("PUT /a%zz//.. HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
+        assert!(request.ends_with("Connection: close\r\nX: y\r\nContent-Length: 0\r\n\r\n"), "{request}");
     }
 
     #[test]
@@ -218,9 +166,6 @@ mod tests {
     #[test]
     fn no_answer_at_all_is_status_0() {
         let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        assert_eq!(
-            Worker::at(&format!("http://{unused}")).unwrap().get("/"),
-            Answer::default()
-        );
+        assert_eq!(Worker::at(&format!("http://{unused}")).unwrap().get("/"), Answer::default());
     }
 }

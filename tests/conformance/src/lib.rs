@@ -50,10 +50,7 @@ pub fn read(file: &Path) -> anyhow::Result<Observations> {
 
 /// Writes a file of observations, as [`read`] takes it.
 pub fn write(observations: &Observations, file: &Path) -> anyhow::Result<()> {
-    let document = Value::Object(Map::from_iter([(
-        "scenarios".to_owned(),
-        serde_json::to_value(observations)?,
-    )]));
+    let document = Value::Object(Map::from_iter([("scenarios".to_owned(), serde_json::to_value(observations)?)]));
     let text = serde_json::to_string_pretty(&document)?;
     std::fs::write(file, text + "\n").with_context(|| format!("cannot write {}", file.display()))
 }

@@ -48,39 +48,23 @@ fn main() -> anyhow::Result<ExitCode> {
         expected.retain(|scenario, _| options.only.contains(scenario));
     }
     let observed = observe(&options, &expected)?;
-    let quirks = if options.skip_quirks {
-        Quirks::Skip
-    } else {
-        Quirks::Compare
-    };
+    let quirks = if options.skip_quirks { Quirks::Skip } else { Quirks::Compare };
     let report = compare(&expected, &observed, quirks);
     println!("{report}");
-    Ok(if report.differences.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if report.differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn observe(options: &Options, expected: &Observations) -> anyhow::Result<Observations> {
     if let Some(file) = &options.observed {
         return read(file);
     }
-    let Some(url) = options.url.clone() else {
-        bail!("neither --url nor --observed is given")
-    };
-    let connectors = FileConnectors {
-        source: options.file_source.clone(),
-        sink: options.file_sink.clone(),
-    };
+    let Some(url) = options.url.clone() else { bail!("neither --url nor --observed is given") };
+    let connectors = FileConnectors { source: options.file_source.clone(), sink: options.file_sink.clone() };
     let work = options
         .work
         .clone()
         .unwrap_or_else(|| std::env::temp_dir().join(format!("bulkhead-conformance-{}", std::process::id())));
-    let scenarios: Vec<Scenario> = scenarios()?
-        .into_iter()
-        .filter(|one| expected.contains_key(&one.name))
-        .collect();
+    let scenarios: Vec<Scenario> = scenarios()?.into_iter().filter(|one| expected.contains_key(&one.name)).collect();
     let observed = run(&Target { url, work, connectors }, &scenarios)?;
     if let Some(file) = &options.out {
         write(&observed, file)?;

@@ -63,10 +63,7 @@ impl Normaliser<'_> {
 
     /// Of an error counts its code, and that there is a message.
     fn error(&self, body: &Map<String, Value>) -> Value {
-        let mut error: Map<_, _> = body
-            .iter()
-            .map(|(key, value)| (key.clone(), self.value(value)))
-            .collect();
+        let mut error: Map<_, _> = body.iter().map(|(key, value)| (key.clone(), self.value(value))).collect();
         let message = body.get("message").unwrap_or(&Value::Null);
         error.insert("message".to_owned(), veiled(message, "<message>"));
         Value::Object(error)
@@ -82,10 +79,8 @@ impl Normaliser<'_> {
     }
 
     fn object(&self, members: &Map<String, Value>) -> Value {
-        let names_a_version = members
-            .get("name")
-            .and_then(Value::as_str)
-            .is_some_and(|name| name.ends_with("plugin.version"));
+        let names_a_version =
+            members.get("name").and_then(Value::as_str).is_some_and(|name| name.ends_with("plugin.version"));
         let member = |(key, value): (&String, &Value)| {
             let mut comparable = self.member(key, value);
             if names_a_version && matches!(key.as_str(), "default_value" | "value") {
@@ -123,9 +118,7 @@ fn veiled(value: &Value, mark: &str) -> Value {
 
 /// The path of a URL, absolute or not.
 fn path_of(url: &str) -> &str {
-    let after_host = url
-        .split_once("://")
-        .map(|(_, rest)| rest.find('/').map_or("", |slash| &rest[slash..]));
+    let after_host = url.split_once("://").map(|(_, rest)| rest.find('/').map_or("", |slash| &rest[slash..]));
     let path = after_host.unwrap_or(url);
     path.split(['?', '#']).next().unwrap_or_default()
 }
@@ -139,10 +132,7 @@ mod tests {
 
     fn check(value: Value, expected: Value) {
         let placeholders = Placeholders::new("r1", Path::new("/w"), FileConnectors::default());
-        let normaliser = Normaliser {
-            placeholders: &placeholders,
-            prefix: "cf-r1-".to_owned(),
-        };
+        let normaliser = Normaliser { placeholders: &placeholders, prefix: "cf-r1-".to_owned() };
         assert_eq!(normaliser.value(&value), expected);
     }
 
@@ -156,10 +146,7 @@ mod tests {
 
     #[test]
     fn of_errors_of_a_property_only_their_number_counts() {
-        check(
-            json!({"errors": ["a", "b", ""]}),
-            json!({"errors": ["<message>", "<message>", ""]}),
-        );
+        check(json!({"errors": ["a", "b", ""]}), json!({"errors": ["<message>", "<message>", ""]}));
     }
 
     #[test]

@@ -42,11 +42,7 @@ impl Placeholders {
         let mark = |name: &str| format!("{{{}}}", name.strip_suffix("_alias").unwrap_or(name));
         let mut marks: Vec<_> = values.iter().map(|(name, value)| (value.clone(), mark(name))).collect();
         marks.sort_by_key(|(value, _)| std::cmp::Reverse(value.chars().count()));
-        Self {
-            values,
-            marks,
-            connectors,
-        }
+        Self { values, marks, connectors }
     }
 
     /// Puts values in place of their names, in all texts and keys.
@@ -54,10 +50,9 @@ impl Placeholders {
         match value {
             Value::String(text) => Value::String(self.fill_text(&text)),
             Value::Array(items) => items.into_iter().map(|item| self.fill(item)).collect(),
-            Value::Object(members) => members
-                .into_iter()
-                .map(|(key, value)| (self.fill_text(&key), self.fill(value)))
-                .collect(),
+            Value::Object(members) => {
+                members.into_iter().map(|(key, value)| (self.fill_text(&key), self.fill(value))).collect()
+            }
             scalar => scalar,
         }
     }
@@ -82,9 +77,7 @@ impl Placeholders {
 
     /// Puts names in place of values.
     pub(crate) fn strip(&self, text: &str) -> String {
-        self.marks.iter().fold(text.to_owned(), |text, (value, mark)| {
-            text.replace(value.as_str(), mark)
-        })
+        self.marks.iter().fold(text.to_owned(), |text, (value, mark)| text.replace(value.as_str(), mark))
     }
 }
 
@@ -113,9 +106,6 @@ mod tests {
     #[test]
     fn class_and_alias_get_the_same_mark_and_the_longest_value_goes_first() {
         let text = "org.apache.kafka.connect.file.FileStreamSinkConnector FileStreamSink cf-r1-a /tmp/w/x";
-        assert_eq!(
-            placeholders().strip(text),
-            "{file_sink} {file_sink} cf-{run}-a {work}/x"
-        );
+        assert_eq!(placeholders().strip(text), "{file_sink} {file_sink} cf-{run}-a {work}/x");
     }
 }

@@ -43,15 +43,9 @@ pub fn run<'a>(target: &Target, scenarios: impl IntoIterator<Item = &'a Scenario
     let work = target.work.canonicalize()?;
     let run = format!("r{:08x}", RandomState::new().build_hasher().finish() as u32);
     let placeholders = Placeholders::new(&run, &work, target.connectors.clone());
-    let normaliser = Normaliser {
-        placeholders: &placeholders,
-        prefix: format!("cf-{run}-"),
-    };
+    let normaliser = Normaliser { placeholders: &placeholders, prefix: format!("cf-{run}-") };
     let runner = Runner { worker, normaliser };
-    scenarios
-        .into_iter()
-        .map(|scenario| Ok((scenario.name.clone(), runner.scenario(scenario)?)))
-        .collect()
+    scenarios.into_iter().map(|scenario| Ok((scenario.name.clone(), runner.scenario(scenario)?))).collect()
 }
 
 struct Runner<'a> {
@@ -66,9 +60,7 @@ impl Runner<'_> {
         for (index, step) in scenario.steps().enumerate() {
             let step = self.normaliser.placeholders.fill(step);
             let number = index + 1;
-            let observed = self
-                .step(&step)
-                .with_context(|| format!("step {number} of {}", scenario.name))?;
+            let observed = self.step(&step).with_context(|| format!("step {number} of {}", scenario.name))?;
             if let Some((name, mut observed)) = observed {
                 if step.get("quirk") == Some(&Value::Bool(true)) {
                     observed.insert("quirk".to_owned(), Value::Bool(true));
@@ -106,18 +98,12 @@ impl Runner<'_> {
             (None, body) => body.map(|body| body.as_bytes().to_vec()),
         };
         let headers = step.get("headers").and_then(Value::as_object).into_iter().flatten();
-        let mut headers: Vec<_> = headers
-            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
-            .collect();
+        let mut headers: Vec<_> =
+            headers.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
         let default_type = body.as_ref().map(|_| "application/json");
         let content_type = step.get("type").map_or(default_type, Value::as_str);
         headers.extend(content_type.map(|content_type| ("Content-Type".to_owned(), content_type.to_owned())));
-        let request = Request {
-            method,
-            path,
-            headers,
-            body,
-        };
+        let request = Request { method, path, headers, body };
         let answer = match step.get("retry") {
             Some(Value::Bool(false)) => self.worker.send(&request),
             _ => self.settled(&request),
@@ -129,21 +115,13 @@ impl Runner<'_> {
     fn wait(&self, path: &str, step: &Value) -> Map<String, Value> {
         let deadline = Instant::now() + seconds(step, "timeout").unwrap_or(WAIT);
         let hold = seconds(step, "hold").unwrap_or_default();
-        let conditions: Vec<_> = step
-            .get("until")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .collect();
+        let conditions: Vec<_> = step.get("until").and_then(Value::as_object).into_iter().flatten().collect();
         let mut held_since = None;
         loop {
             let answer = self.worker.get(path);
             let now = Instant::now();
             let document = json!({"status": answer.status, "body": answer.body});
-            if conditions
-                .iter()
-                .all(|(place, wanted)| lookup(&document, place).as_ref() == Some(*wanted))
-            {
+            if conditions.iter().all(|(place, wanted)| lookup(&document, place).as_ref() == Some(*wanted)) {
                 if now - *held_since.get_or_insert(now) >= hold {
                     return Map::from_iter([("reached".to_owned(), json!(true))]);
                 }
@@ -175,25 +153,11 @@ impl Runner<'_> {
 
     /// Deletes the connectors that this run has created.
     fn cleanup(&self) {
-        let listed = self.settled(&Request {
-            method: "GET",
-            path: "/connectors",
-            ..Request::default()
-        });
-        let names = listed
-            .body
-            .as_ref()
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
+        let listed = self.settled(&Request { method: "GET", path: "/connectors", ..Request::default() });
+        let names = listed.body.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         for name in names.filter(|name| name.starts_with(&self.normaliser.prefix)) {
             let path = format!("/connectors/{}", encoded(name));
-            self.settled(&Request {
-                method: "DELETE",
-                path: &path,
-                ..Request::default()
-            });
+            self.settled(&Request { method: "DELETE", path: &path, ..Request::default() });
         }
     }
 }
@@ -206,9 +170,7 @@ fn is_transient(answer: &Answer) -> bool {
 
 /// Follows a path such as `body.tasks.0.state`; `#` is the length of a list or an object.
 fn lookup(document: &Value, path: &str) -> Option<Value> {
-    let (part, rest) = path
-        .split_once('.')
-        .map_or((path, None), |(part, rest)| (part, Some(rest)));
+    let (part, rest) = path.split_once('.').map_or((path, None), |(part, rest)| (part, Some(rest)));
     let place = match (part, document) {
         ("#", Value::Array(items)) => return Some(json!(items.len())),
         ("#", Value::Object(members)) => return Some(json!(members.len())),
@@ -219,12 +181,7 @@ fn lookup(document: &Value, path: &str) -> Option<Value> {
 }
 
 fn write(file: &Path, step: &Value) -> anyhow::Result<()> {
-    let lines = step
-        .get("lines")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str);
+    let lines = step.get("lines").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
@@ -249,6 +206,9 @@ fn encoded(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -271,5 +231,46 @@ mod tests {
     #[test]
     fn a_name_is_encoded_byte_by_byte() {
         assert_eq!(encoded("cf-r1-a ü/%"), "cf-r1-a%20%C3%BC%2F%25");
+    }
+
+    /// Answers every request alike, until the test ends.
+    fn worker_that_answers(body: &'static str) -> String {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", server.local_addr().unwrap());
+        thread::spawn(move || {
+            while let Ok((mut stream, _)) = server.accept() {
+                let _ = stream.read(&mut [0; 1024]);
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{body}");
+            }
+        });
+        url
+    }
+
+    #[test]
+    fn steps_are_carried_out_in_order_and_noted_by_number_and_name() {
+        let text = r#"{"steps": [
+            {"write": "{work}/in.txt", "lines": ["one", "two"]},
+            {"method": "PUT", "path": "/cf-{run}-a%zz", "json": {}, "quirk": true},
+            {"wait": "/status", "until": {"body.tasks.#": 1}},
+            {"wait": "/status", "until": {"status": 404}, "timeout": 0}
+        ]}"#;
+        let scenario = Scenario::parse("s", text).unwrap();
+        let work = std::env::temp_dir().join(format!("conformance-runner-{}", std::process::id()));
+        let url = worker_that_answers(r#"{"tasks": [{"trace": "x"}]}"#);
+        let target = Target { url, work: work.clone(), connectors: FileConnectors::default() };
+        let observed = run(&target, [&scenario]).unwrap();
+        let answer = json!({
+            "status": 200, "content_type": "application/json", "body": {"tasks": [{"trace": "<trace>"}]},
+        });
+        let mut quirk = answer.clone();
+        quirk["quirk"] = json!(true);
+        let expected = BTreeMap::from([
+            ("02 PUT /cf-{run}-a%zz".to_owned(), quirk),
+            ("03 wait /status".to_owned(), json!({"reached": true})),
+            ("04 wait /status".to_owned(), json!({"reached": false, "last": answer})),
+        ]);
+        assert_eq!(observed, Observations::from([("s".to_owned(), expected)]));
+        assert_eq!(std::fs::read_to_string(work.join("in.txt")).unwrap(), "one\ntwo\n");
+        std::fs::remove_dir_all(work).unwrap();
     }
 }

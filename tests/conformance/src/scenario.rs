@@ -16,12 +16,8 @@ pub struct Scenario {
 impl Scenario {
     /// The scenarios of a folder, by file name.
     pub fn load(folder: &Path) -> anyhow::Result<Vec<Self>> {
-        let entries = folder
-            .read_dir()
-            .with_context(|| format!("cannot read {}", folder.display()))?;
-        let mut files = entries
-            .map(|entry| Ok(entry?.path()))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
+        let mut files = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
         files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
         files.sort();
         files.iter().map(|file| Self::read(file)).collect()
@@ -40,14 +36,8 @@ impl Scenario {
             None => Map::new(),
             Some(other) => bail!("`define` is {other}, but must be an object"),
         };
-        let Some(Value::Array(steps)) = document.remove("steps") else {
-            bail!("`steps` must be a list")
-        };
-        Ok(Self {
-            name: name.to_owned(),
-            definitions,
-            steps,
-        })
+        let Some(Value::Array(steps)) = document.remove("steps") else { bail!("`steps` must be a list") };
+        Ok(Self { name: name.to_owned(), definitions, steps })
     }
 
     /// The steps, with their definitions put in.
@@ -66,10 +56,7 @@ impl Scenario {
     }
 
     fn expand_object(&self, members: &Map<String, Value>) -> Map<String, Value> {
-        let base = members
-            .get("$base")
-            .and_then(Value::as_str)
-            .and_then(|name| self.definitions.get(name));
+        let base = members.get("$base").and_then(Value::as_str).and_then(|name| self.definitions.get(name));
         let mut expanded = match base.map(|base| self.expand(base)) {
             Some(Value::Object(base)) => base,
             _ => Map::new(),
@@ -104,10 +91,7 @@ mod tests {
             "steps": [{"json": {"$base": "b", "y": 5, "$drop": ["x"]}}, {"json": [{"$base": "a"}]}]
         }"#;
         let steps: Vec<_> = Scenario::parse("s", text).unwrap().steps().collect();
-        assert_eq!(
-            steps,
-            [json!({"json": {"y": 5, "z": 3}}), json!({"json": [{"x": 1, "y": 2}]})]
-        );
+        assert_eq!(steps, [json!({"json": {"y": 5, "z": 3}}), json!({"json": [{"x": 1, "y": 2}]})]);
     }
 
     #[test]

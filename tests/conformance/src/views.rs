@@ -69,9 +69,7 @@ fn errors(body: &Value) -> Option<Value> {
 
 /// A `ConfigInfos`, with its properties by name.
 fn configs(body: &Value) -> Option<Value> {
-    let properties = properties(body)?
-        .into_iter()
-        .map(|property| Some((property_name(property)?, property.clone())));
+    let properties = properties(body)?.into_iter().map(|property| Some((property_name(property)?, property.clone())));
     Some(json!({
         "name": body.get("name")?,
         "error_count": body.get("error_count")?,
@@ -94,26 +92,14 @@ fn by_name(body: &Value) -> Option<Value> {
 
 /// The kinds of plugins, the members of their entries, and the entries of the file connectors.
 fn plugins(normaliser: &Normaliser<'_>, body: &Value) -> Option<Value> {
-    let entries = body
-        .as_array()?
-        .iter()
-        .map(Value::as_object)
-        .collect::<Option<Vec<_>>>()?;
-    let types = entries
-        .iter()
-        .map(|entry| entry.get("type")?.as_str())
-        .collect::<Option<BTreeSet<_>>>()?;
+    let entries = body.as_array()?.iter().map(Value::as_object).collect::<Option<Vec<_>>>()?;
+    let types = entries.iter().map(|entry| entry.get("type")?.as_str()).collect::<Option<BTreeSet<_>>>()?;
     let fields: BTreeSet<_> = entries.iter().flat_map(|entry| entry.keys()).collect();
     let connectors = &normaliser.placeholders.connectors;
     let is_file_connector = |class: &str| class == connectors.source || class == connectors.sink;
     let mut files: Vec<_> = entries
         .iter()
-        .filter(|entry| {
-            entry
-                .get("class")
-                .and_then(Value::as_str)
-                .is_some_and(is_file_connector)
-        })
+        .filter(|entry| entry.get("class").and_then(Value::as_str).is_some_and(is_file_connector))
         .collect();
     files.sort_by_key(|entry| entry.get("type").and_then(Value::as_str));
     Some(json!({"types": types, "fields": fields, "file_connectors": files}))
@@ -121,9 +107,7 @@ fn plugins(normaliser: &Normaliser<'_>, body: &Value) -> Option<Value> {
 
 /// The root logger and the loggers of this run.
 fn loggers(body: &Value, prefix: &str) -> Option<Value> {
-    Some(filtered(body.as_object()?, |name| {
-        name == "root" || name.starts_with(prefix)
-    }))
+    Some(filtered(body.as_object()?, |name| name == "root" || name.starts_with(prefix)))
 }
 
 /// A body with one of its lists in a fixed order, where a worker may choose any.
@@ -148,16 +132,8 @@ fn filtered(members: &Map<String, Value>, keep: impl Fn(&str) -> bool) -> Value 
 /// The properties of a `ConfigInfos`, without extensions.
 fn properties(body: &Value) -> Option<Vec<&Value>> {
     let properties = body.get("configs")?.as_array()?.iter();
-    let named = properties
-        .map(|property| Some((property_name(property)?, property)))
-        .collect::<Option<Vec<_>>>()?;
-    Some(
-        named
-            .into_iter()
-            .filter(|(name, _)| !is_extension(name))
-            .map(|(_, property)| property)
-            .collect(),
-    )
+    let named = properties.map(|property| Some((property_name(property)?, property))).collect::<Option<Vec<_>>>()?;
+    Some(named.into_iter().filter(|(name, _)| !is_extension(name)).map(|(_, property)| property).collect())
 }
 
 fn property_name(property: &Value) -> Option<&str> {
@@ -166,32 +142,14 @@ fn property_name(property: &Value) -> Option<&str> {
 }
 
 fn groups(body: &Value) -> Option<Vec<&str>> {
-    let groups = body
-        .get("groups")?
-        .as_array()?
-        .iter()
-        .map(Value::as_str)
-        .collect::<Option<Vec<_>>>()?;
-    Some(
-        groups
-            .into_iter()
-            .filter(|group| !EXTENSION_GROUPS.contains(group))
-            .collect(),
-    )
+    let groups = body.get("groups")?.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>()?;
+    Some(groups.into_iter().filter(|group| !EXTENSION_GROUPS.contains(group)).collect())
 }
 
 fn definitions(body: &Value) -> Option<Vec<(&str, &Value)>> {
-    let definitions = body
-        .as_array()?
-        .iter()
-        .map(|definition| Some((definition.get("name")?.as_str()?, definition)));
+    let definitions = body.as_array()?.iter().map(|definition| Some((definition.get("name")?.as_str()?, definition)));
     let definitions = definitions.collect::<Option<Vec<_>>>()?;
-    Some(
-        definitions
-            .into_iter()
-            .filter(|(name, _)| !is_extension(name))
-            .collect(),
-    )
+    Some(definitions.into_iter().filter(|(name, _)| !is_extension(name)).collect())
 }
 
 fn is_extension(name: &str) -> bool {
@@ -207,10 +165,7 @@ mod tests {
 
     fn check(view: &str, body: Value, expected: Value) {
         let placeholders = Placeholders::new("r1", Path::new("/w"), FileConnectors::default());
-        let normaliser = Normaliser {
-            placeholders: &placeholders,
-            prefix: "cf-r1-".to_owned(),
-        };
+        let normaliser = Normaliser { placeholders: &placeholders, prefix: "cf-r1-".to_owned() };
         assert_eq!(apply(view, &normaliser, &body), expected, "{view}");
     }
 
@@ -218,20 +173,12 @@ mod tests {
     fn only_what_belongs_to_the_run_is_kept() {
         check("own", json!(["x", "cf-r1-b", "cf-r1-a"]), json!(["cf-r1-a", "cf-r1-b"]));
         check("own", json!({"x": 1, "cf-r1-a": 2}), json!({"cf-r1-a": 2}));
-        check(
-            "loggers",
-            json!({"x": 1, "root": 2, "cf-r1-a": 3}),
-            json!({"root": 2, "cf-r1-a": 3}),
-        );
+        check("loggers", json!({"x": 1, "root": 2, "cf-r1-a": 3}), json!({"root": 2, "cf-r1-a": 3}));
     }
 
     #[test]
     fn extensions_are_left_out_of_definitions_and_validations() {
-        check(
-            "names",
-            json!([{"name": "b"}, {"name": "sandbox.memory"}, {"name": "a"}]),
-            json!(["a", "b"]),
-        );
+        check("names", json!([{"name": "b"}, {"name": "sandbox.memory"}, {"name": "a"}]), json!(["a", "b"]));
         let property = |name: &str, errors: Value| json!({"definition": {"name": name}, "value": {"name": name, "errors": errors}});
         check(
             "errors",
@@ -248,11 +195,7 @@ mod tests {
 
     #[test]
     fn lists_in_any_order_become_equal() {
-        check(
-            "state",
-            json!({"tasks": [{"id": 1}, {"id": 0}]}),
-            json!({"tasks": [{"id": 0}, {"id": 1}]}),
-        );
+        check("state", json!({"tasks": [{"id": 1}, {"id": 0}]}), json!({"tasks": [{"id": 0}, {"id": 1}]}));
         check(
             "offsets",
             json!({"offsets": [{"p": 2, "o": 1}, {"o": 1, "p": 1}]}),
