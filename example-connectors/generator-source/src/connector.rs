@@ -55,7 +55,9 @@ impl SourceConnector for Generator {
     async fn alter_offsets(_config: &RawConfig, offsets: &[(JsonMap, JsonMap)]) -> Result<bool> {
         for (partition, offset) in offsets {
             if partition.get_u64("stream")?.is_none() || (!offset.is_none() && offset.get_u64("next")?.is_none()) {
-                return Err(Error::data(format!("an offset is {{\"stream\": n}} with {{\"next\": n}}, not {partition}, {offset}")));
+                return Err(Error::data(format!(
+                    "an offset is {{\"stream\": n}} with {{\"next\": n}}, not {partition}, {offset}"
+                )));
             }
         }
         Ok(true)

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_rate_is_shared_by_streams() {
-        let mut run = SourceRun::<GeneratorTask>::start(config(&[("rate", "100"), ("streams", "4"), ("task.streams", "1")]));
+        let mut run =
+            SourceRun::<GeneratorTask>::start(config(&[("rate", "100"), ("streams", "4"), ("task.streams", "1")]));
         run.take(100);
         let seconds = bulkhead_sdk::test::elapsed().as_secs_f64();
         assert!((3.8..=4.2).contains(&seconds), "{seconds}");
