@@ -1,12 +1,14 @@
 //! Working in-memory implementations of the ports, shared by all tests: small, and real in what they
 //! do. Assert what they were given, not how they were called.
 
+mod access;
 mod kafka;
 mod offsets;
 mod plugin;
 mod wait;
 
+pub use access::{MemoryClients, ScriptedPlugins};
 pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, Sent};
 pub use offsets::MemoryOffsets;
-pub use plugin::{ScriptedSink, ScriptedSource, texts};
+pub use plugin::{ScriptedConnector, ScriptedSink, ScriptedSource, texts};
 pub use wait::eventually;

@@ -5,9 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bulkhead_model::RawConfig;
+use bulkhead_model::config::ConfigValue;
 use bulkhead_model::offset::{SourcePartition, TopicOffset, TopicPartition};
 use bulkhead_pipeline::batch::{Batch, Encoding, SinkBatch, SourceBatch, Values};
-use bulkhead_pipeline::ports::{PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask};
+use bulkhead_pipeline::ports::{
+    Connector, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
+};
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -35,6 +39,82 @@ pub fn texts(first: u64, values: &[&str]) -> SourceBatch {
         partition: Vec::new(),
         offset_len: offsets.iter().map(|offset| offset.len() as u32).collect(),
         offsets: offsets.concat().into(),
+    }
+}
+
+/// Answers with as many task configurations as it may; agrees to altered offsets.
+#[derive(Clone, Default)]
+pub struct ScriptedConnector {
+    log: Arc<Mutex<Vec<String>>>,
+    reconfigure: Arc<Notify>,
+    /// Never returns from `stop`.
+    stuck: bool,
+}
+
+impl ScriptedConnector {
+    /// One that can't be stopped.
+    pub fn stuck() -> Self {
+        Self { stuck: true, ..Self::default() }
+    }
+
+    /// All calls, one line each.
+    pub fn log(&self) -> Vec<String> {
+        lock(&self.log).clone()
+    }
+
+    /// Lets the connector ask for its tasks to be configured anew.
+    pub fn ask_for_reconfiguration(&self) {
+        self.reconfigure.notify_one();
+    }
+
+    fn note(&self, call: impl Into<String>) {
+        lock(&self.log).push(call.into());
+    }
+}
+
+impl Connector for ScriptedConnector {
+    async fn validate(&self, _config: &RawConfig) -> Result<Vec<ConfigValue>, PluginError> {
+        Ok(vec![ConfigValue { name: "seen".to_owned(), visible: true, ..ConfigValue::default() }])
+    }
+
+    async fn start(&self, _config: &RawConfig) -> Result<(), PluginError> {
+        self.note("start");
+        Ok(())
+    }
+
+    async fn task_configs(&self, max_tasks: u32) -> Result<Vec<RawConfig>, PluginError> {
+        Ok((0..max_tasks).map(|number| RawConfig::from([("number", number.to_string())])).collect())
+    }
+
+    async fn stop(&self) -> Result<(), PluginError> {
+        self.note("stop");
+        if self.stuck {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+
+    async fn alter_source_offsets(
+        &self,
+        _config: &RawConfig,
+        offsets: &[(Map<String, Value>, Option<Map<String, Value>>)],
+    ) -> Result<bool, PluginError> {
+        self.note(format!("alter {}", offsets.len()));
+        Ok(true)
+    }
+
+    async fn alter_sink_offsets(
+        &self,
+        _config: &RawConfig,
+        offsets: &[(TopicPartition, Option<i64>)],
+    ) -> Result<bool, PluginError> {
+        self.note(format!("alter {}", offsets.len()));
+        Ok(false)
+    }
+
+    async fn wants_reconfiguration(&self) -> Result<(), PluginError> {
+        self.reconfigure.notified().await;
+        Ok(())
     }
 }
 

@@ -1,0 +1,148 @@
+//! Plugins and clients for tests of the worker.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bulkhead_model::config::{ConfigDef, ConfigValue};
+use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
+use bulkhead_model::{ConnectorName, RawConfig, TaskId};
+use bulkhead_pipeline::ports::{ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins};
+
+use crate::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, ScriptedConnector, ScriptedSink, ScriptedSource};
+
+/// Two classes, `test.SourceConnector` and `test.SinkConnector`, whose instances are what the test has put in place; without, they are
+/// instances that do nothing. The key `refuse` of a configuration makes every instance fail.
+#[derive(Clone, Default)]
+pub struct ScriptedPlugins {
+    connectors: Arc<Mutex<HashMap<ConnectorName, ScriptedConnector>>>,
+    sources: Arc<Mutex<HashMap<TaskId, ScriptedSource>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ScriptedPlugins {
+    /// The instance that the connector of this name gets.
+    pub fn put_connector(&self, name: &str, connector: ScriptedConnector) {
+        lock(&self.connectors).insert(ConnectorName::new(name), connector);
+    }
+
+    /// The instance that this task gets.
+    pub fn put_source(&self, connector: &str, task: u32, source: ScriptedSource) {
+        lock(&self.sources).insert(ConnectorName::new(connector).task(task), source);
+    }
+}
+
+fn made<T>(config: &RawConfig, instance: T) -> Result<T, PluginError> {
+    match config.get("refuse") {
+        None => Ok(instance),
+        Some(message) => Err(PluginError::Failed(ErrorInfo { message: message.to_owned(), causes: Vec::new() })),
+    }
+}
+
+impl Plugins for ScriptedPlugins {
+    type Connector = ScriptedConnector;
+    type Source = ScriptedSource;
+    type Sink = ScriptedSink;
+
+    fn catalog(&self) -> Arc<PluginCatalog> {
+        let plugin = |class: &str, kind| PluginDesc {
+            class: class.to_owned(),
+            aliases: Vec::new(),
+            kind,
+            version: Some("1.2.3".to_owned()),
+            documentation: String::new(),
+            config: ConfigDef::default(),
+        };
+        let plugins =
+            [plugin("test.SourceConnector", PluginKind::Source), plugin("test.SinkConnector", PluginKind::Sink)];
+        Arc::new(PluginCatalog::new(plugins))
+    }
+
+    fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue> {
+        let refused = config.get("sandbox.memory").filter(|bytes| bytes.len() > 9);
+        let errors = vec!["too much".to_owned()];
+        let verdict =
+            |_| ConfigValue { name: "sandbox.memory".to_owned(), errors, visible: true, ..ConfigValue::default() };
+        refused.map(verdict).into_iter().collect()
+    }
+
+    async fn connector(&self, name: &ConnectorName, config: &RawConfig) -> Result<ScriptedConnector, PluginError> {
+        made(config, lock(&self.connectors).get(name).cloned().unwrap_or_default())
+    }
+
+    async fn source_task(&self, task: &TaskId, connector: &RawConfig) -> Result<ScriptedSource, PluginError> {
+        made(connector, lock(&self.sources).get(task).cloned().unwrap_or_default())
+    }
+
+    async fn sink_task(&self, _task: &TaskId, connector: &RawConfig) -> Result<ScriptedSink, PluginError> {
+        made(connector, ScriptedSink::default())
+    }
+}
+
+/// Hands out memory clients and keeps handles on them.
+#[derive(Clone, Default)]
+pub struct MemoryClients {
+    producers: Arc<Mutex<Vec<MemoryProducer>>>,
+    consumers: Arc<Mutex<Vec<MemoryConsumerHandle>>>,
+    group: Arc<Mutex<Vec<TopicOffset>>>,
+}
+
+impl MemoryClients {
+    /// Values that any task has sent, in order.
+    pub fn values(&self) -> Vec<String> {
+        lock(&self.producers).iter().flat_map(MemoryProducer::values).collect()
+    }
+
+    /// Committed offsets of every sink's group.
+    pub fn group(&self) -> Vec<TopicOffset> {
+        lock(&self.group).clone()
+    }
+}
+
+impl Clients for MemoryClients {
+    type Producer = MemoryProducer;
+    type Consumer = MemoryConsumer;
+
+    fn producer(
+        &self,
+        _task: &TaskId,
+        _connector: &RawConfig,
+        delivery: Arc<dyn Delivery>,
+    ) -> Result<MemoryProducer, ClientError> {
+        let producer = MemoryProducer::new(delivery);
+        lock(&self.producers).push(producer.handle());
+        Ok(producer)
+    }
+
+    fn consumer(&self, _task: &TaskId, _connector: &RawConfig) -> Result<MemoryConsumer, ClientError> {
+        let (consumer, handle) = MemoryConsumer::new();
+        lock(&self.consumers).push(handle);
+        Ok(consumer)
+    }
+
+    async fn group_offsets(&self, _: &ConnectorName, _: &RawConfig) -> Result<Vec<TopicOffset>, ConsumeError> {
+        Ok(self.group())
+    }
+
+    async fn alter_group_offsets(
+        &self,
+        _connector: &ConnectorName,
+        _config: &RawConfig,
+        offsets: Vec<(TopicPartition, Option<i64>)>,
+    ) -> Result<(), ConsumeError> {
+        let mut group = lock(&self.group);
+        for (partition, offset) in offsets {
+            group.retain(|known| known.partition != partition);
+            group.extend(offset.map(|offset| TopicOffset { partition, offset }));
+        }
+        Ok(())
+    }
+
+    async fn delete_group(&self, _: &ConnectorName, _: &RawConfig) -> Result<(), ConsumeError> {
+        lock(&self.group).clear();
+        Ok(())
+    }
+}
