@@ -9,13 +9,16 @@ use bulkhead_model::value::{Schema, Value};
 use crate::batch::{Encoding, Item};
 
 mod bytes;
+mod cache;
 mod charset;
 mod display;
 pub mod item;
 mod json;
 mod number;
 mod registry;
+mod simple;
 mod string;
+pub(crate) mod values;
 
 pub use registry::{Role, builtin_plugins, create};
 

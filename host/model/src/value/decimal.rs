@@ -25,10 +25,7 @@ const MAX_UNSCALED_BYTES: usize = 8 * 1024;
 impl Decimal {
     /// A whole number.
     pub fn from_i64(number: i64) -> Self {
-        Self {
-            unscaled: shortest(&number.to_be_bytes()),
-            scale: 0,
-        }
+        Self { unscaled: shortest(&number.to_be_bytes()), scale: 0 }
     }
 
     /// From big-endian two's complement of any length but zero.
@@ -36,10 +33,7 @@ impl Decimal {
         if bytes.is_empty() {
             return Err(DataError::new("a Decimal needs at least one byte"));
         }
-        Ok(Self {
-            unscaled: shortest(bytes),
-            scale,
-        })
+        Ok(Self { unscaled: shortest(bytes), scale })
     }
 
     /// The number of a text.
@@ -153,10 +147,7 @@ impl Number {
         }
         let (negative, unsigned) = split_sign(text);
         let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-            Some(at) => (
-                &unsigned[..at],
-                parse_exponent(&unsigned[at + 1..]).ok_or_else(not_a_number)?,
-            ),
+            Some(at) => (&unsigned[..at], parse_exponent(&unsigned[at + 1..]).ok_or_else(not_a_number)?),
             None => (unsigned, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -169,11 +160,7 @@ impl Number {
         let scale = i32::try_from(fraction.len() as i64 - exponent).map_err(|_| not_a_number())?;
         let zeros = digits.bytes().take_while(|byte| *byte == b'0').count();
         digits.drain(..zeros.min(digits.len() - 1));
-        Ok(Self {
-            negative: negative && digits != "0",
-            digits,
-            scale,
-        })
+        Ok(Self { negative: negative && digits != "0", digits, scale })
     }
 
     pub fn scale(&self) -> i32 {
@@ -220,15 +207,9 @@ impl Number {
         let magnitude = self
             .whole_digits()
             .bytes()
-            .fold(0_i64, |number, digit| {
-                number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'))
-            })
+            .fold(0_i64, |number, digit| number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')))
             .wrapping_mul(10_i64.wrapping_pow(zeros));
-        if self.negative {
-            magnitude.wrapping_neg()
-        } else {
-            magnitude
-        }
+        if self.negative { magnitude.wrapping_neg() } else { magnitude }
     }
 
     /// Nearest double; infinite if there is none. A negative zero doesn't exist here.
@@ -242,10 +223,7 @@ impl Number {
     }
 
     pub fn to_decimal(&self) -> Decimal {
-        Decimal {
-            unscaled: self.unscaled(),
-            scale: self.scale,
-        }
+        Decimal { unscaled: self.unscaled(), scale: self.scale }
     }
 
     /// The same number with zeros added or dropped behind the point; none if there are none to drop, or
@@ -334,10 +312,7 @@ mod tests {
             (1, -400, "1E+400"),
             (i64::MIN, 0, "-9223372036854775808"),
         ] {
-            let decimal = Decimal {
-                scale,
-                ..Decimal::from_i64(unscaled)
-            };
+            let decimal = Decimal { scale, ..Decimal::from_i64(unscaled) };
             assert_eq!(decimal.to_text().unwrap(), expected);
             assert_eq!(Decimal::parse(expected).unwrap(), decimal);
         }
@@ -345,20 +320,12 @@ mod tests {
 
     #[test]
     fn bytes_are_as_short_as_possible() {
-        for (number, bytes) in [
-            (0, &[0_u8][..]),
-            (127, &[127]),
-            (128, &[0, 128]),
-            (-128, &[128]),
-            (-129, &[255, 127]),
-        ] {
+        for (number, bytes) in [(0, &[0_u8][..]), (127, &[127]), (128, &[0, 128]), (-128, &[128]), (-129, &[255, 127])]
+        {
             assert_eq!(Decimal::from_i64(number).unscaled, bytes);
         }
         assert_eq!(Decimal::from_unscaled(&[0, 0, 1], 2).unwrap().unscaled, &[1_u8][..]);
-        assert_eq!(
-            Decimal::from_unscaled(&[255, 255, 128], 2).unwrap().unscaled,
-            &[128_u8][..]
-        );
+        assert_eq!(Decimal::from_unscaled(&[255, 255, 128], 2).unwrap().unscaled, &[128_u8][..]);
     }
 
     #[test]
@@ -378,11 +345,7 @@ mod tests {
             ("-5", i32::MAX, None),
         ] {
             let rescaled = Decimal::parse(text).unwrap().with_scale(scale).ok();
-            assert_eq!(
-                rescaled.map(|decimal| decimal.to_string()).as_deref(),
-                expected,
-                "{text}"
-            );
+            assert_eq!(rescaled.map(|decimal| decimal.to_string()).as_deref(), expected, "{text}");
         }
     }
 
@@ -408,21 +371,7 @@ mod tests {
 
     #[test]
     fn what_java_refuses_is_no_number() {
-        for text in [
-            "",
-            "+",
-            "-",
-            ".",
-            "1_0",
-            "0x10",
-            "1e",
-            "1 ",
-            "--1",
-            "1e99999999999",
-            "1.2.3",
-            "NaN",
-            "1-",
-        ] {
+        for text in ["", "+", "-", ".", "1_0", "0x10", "1e", "1 ", "--1", "1e99999999999", "1.2.3", "NaN", "1-"] {
             assert!(Number::parse(text).is_err(), "{text}");
         }
         assert_eq!(Number::parse("100.").unwrap().to_i64(), Some(100));

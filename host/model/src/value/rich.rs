@@ -50,9 +50,9 @@ impl Logical {
     /// The instant of a raw number.
     pub fn instant_from_raw(self, raw: i64) -> Result<i64, DataError> {
         match self {
-            Self::Date => raw
-                .checked_mul(MILLIS_PER_DAY)
-                .ok_or_else(|| DataError(format!("{raw} is no number of days"))),
+            Self::Date => {
+                raw.checked_mul(MILLIS_PER_DAY).ok_or_else(|| DataError(format!("{raw} is no number of days")))
+            }
             Self::Time => time_of_day(raw),
             Self::Timestamp => Ok(raw),
             Self::Decimal => Err(DataError::new("a Decimal is no instant")),
@@ -74,9 +74,7 @@ impl Schema {
         let Some(scale) = self.parameter("scale") else {
             return Err(DataError::new("a Decimal schema needs the parameter `scale`"));
         };
-        scale
-            .parse()
-            .map_err(|_| DataError(format!("the scale `{scale}` of a Decimal schema is no number")))
+        scale.parse().map_err(|_| DataError(format!("the scale `{scale}` of a Decimal schema is no number")))
     }
 }
 

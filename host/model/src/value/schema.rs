@@ -54,22 +54,11 @@ pub struct Field {
 
 impl Schema {
     pub fn required(kind: SchemaType) -> Self {
-        Self {
-            kind,
-            optional: false,
-            name: None,
-            version: None,
-            doc: None,
-            parameters: None,
-            default: None,
-        }
+        Self { kind, optional: false, name: None, version: None, doc: None, parameters: None, default: None }
     }
 
     pub fn optional(kind: SchemaType) -> Self {
-        Self {
-            optional: true,
-            ..Self::required(kind)
-        }
+        Self { optional: true, ..Self::required(kind) }
     }
 
     pub fn named(mut self, name: &str) -> Self {
@@ -78,11 +67,7 @@ impl Schema {
     }
 
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.parameters
-            .as_ref()?
-            .iter()
-            .find(|(key, _)| &**key == name)
-            .map(|(_, value)| &**value)
+        self.parameters.as_ref()?.iter().find(|(key, _)| &**key == name).map(|(_, value)| &**value)
     }
 
     pub fn fields(&self) -> &[Field] {

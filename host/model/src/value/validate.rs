@@ -6,11 +6,7 @@ impl Schema {
     /// Checks `value` as setting a field does. A default does not make null acceptable.
     pub fn validate(&self, value: &Value) -> Result<(), DataError> {
         if value.is_null() {
-            return if self.optional {
-                Ok(())
-            } else {
-                Err(self.null_where_required())
-            };
+            return if self.optional { Ok(()) } else { Err(self.null_where_required()) };
         }
         if !self.class_fits(value) {
             return Err(DataError(format!(
@@ -29,10 +25,7 @@ impl Schema {
             }),
             (Value::Struct(value), SchemaType::Struct(_)) => {
                 if *value.schema != *self {
-                    return Err(DataError(format!(
-                        "the struct's schema is not that of {}",
-                        self.describe()
-                    )));
+                    return Err(DataError(format!("the struct's schema is not that of {}", self.describe())));
                 }
                 value.validate()
             }
@@ -90,10 +83,7 @@ impl Struct {
             if value.is_null() && (field.schema.optional || field.schema.default.is_some()) {
                 return Ok(());
             }
-            field
-                .schema
-                .validate(value)
-                .map_err(|error| DataError(format!("field `{}`: {error}", field.name)))
+            field.schema.validate(value).map_err(|error| DataError(format!("field `{}`: {error}", field.name)))
         })
     }
 }
@@ -146,16 +136,8 @@ mod tests {
 
     #[test]
     fn a_struct_needs_the_very_schema_and_its_required_fields() {
-        let schema = of(SchemaType::Struct(vec![Field {
-            name: "x".into(),
-            schema: of(SchemaType::Int8),
-        }]));
-        let point = |value| {
-            Value::Struct(Struct {
-                schema: schema.clone(),
-                values: vec![value],
-            })
-        };
+        let schema = of(SchemaType::Struct(vec![Field { name: "x".into(), schema: of(SchemaType::Int8) }]));
+        let point = |value| Value::Struct(Struct { schema: schema.clone(), values: vec![value] });
         assert!(schema.validate(&point(Value::Int8(1))).is_ok());
         assert!(schema.validate(&point(Value::Null)).is_err());
         let other = (*schema).clone().named("other");

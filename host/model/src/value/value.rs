@@ -87,7 +87,6 @@ impl Struct {
 
     /// Fields and their values, where a null is the field's default if it has one.
     pub fn fields_or_defaults(&self) -> impl Iterator<Item = (&Field, &Value)> {
-        self.fields()
-            .map(|(field, value)| (field, field.schema.or_default(value)))
+        self.fields().map(|(field, value)| (field, field.schema.or_default(value)))
     }
 }

@@ -1,6 +1,5 @@
 //! JsonConverter: documents with or without an envelope that carries their schema.
 
-mod cache;
 mod lexer;
 mod node;
 mod read;

@@ -8,6 +8,7 @@ use bulkhead_model::plugin::{PluginDesc, PluginKind};
 use super::bytes::ByteArrayConverter;
 use super::json::JsonConverter;
 use super::number::{Kind, NumberConverter};
+use super::simple::SimpleHeaderConverter;
 use super::string::StringConverter;
 use super::{CONNECT_VERSION, ConvertError, Converter};
 
@@ -23,6 +24,7 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Json,
+    Simple,
     String,
     ByteArray,
     Number(Kind),
@@ -31,7 +33,12 @@ enum Class {
 const TYPE: &str = "converter.type";
 
 /// Every class with its full name and a sentence about it.
-const CLASSES: [(Class, &str, &str); 9] = [
+const CLASSES: [(Class, &str, &str); 10] = [
+    (
+        Class::Simple,
+        "org.apache.kafka.connect.storage.SimpleHeaderConverter",
+        "The text form of values; types are guessed when it is read.",
+    ),
     (
         Class::Json,
         "org.apache.kafka.connect.json.JsonConverter",
@@ -80,6 +87,7 @@ pub fn create(class: &str, config: &RawConfig, role: Role) -> Result<Arc<dyn Con
     let config = class.config_def().parse(&config).map_err(|errors| ConvertError::Config(errors.join("; ")))?;
     Ok(match class {
         Class::Json => Arc::new(JsonConverter::new(&config)?),
+        Class::Simple => Arc::new(SimpleHeaderConverter::new()),
         Class::String => Arc::new(StringConverter::new(&config)?),
         Class::ByteArray => Arc::new(ByteArrayConverter::new()),
         Class::Number(kind) => Arc::new(NumberConverter::new(kind)),
@@ -122,6 +130,7 @@ impl Class {
             Self::Json | Self::String | Self::ByteArray | Self::Number(_) => {
                 &[PluginKind::Converter, PluginKind::HeaderConverter]
             }
+            Self::Simple => &[PluginKind::HeaderConverter],
         }
     }
 
@@ -129,12 +138,14 @@ impl Class {
     fn suffix(self) -> &'static str {
         match self {
             Self::Json | Self::String | Self::ByteArray | Self::Number(_) => "Converter",
+            Self::Simple => "HeaderConverter",
         }
     }
 
     fn config_def(self) -> ConfigDef {
         let mut def = match self {
             Self::Json => JsonConverter::config_def(),
+            Self::Simple => return ConfigDef::default(),
             Self::String => StringConverter::config_def(),
             Self::ByteArray | Self::Number(_) => ConfigDef::default(),
         };

@@ -46,11 +46,7 @@ impl DateTime {
 
     /// The year as people count it, 1 BC being 1.
     pub fn year_of_era(&self) -> i64 {
-        if self.is_before_christ() {
-            1 - self.year
-        } else {
-            self.year
-        }
+        if self.is_before_christ() { 1 - self.year } else { self.year }
     }
 
     /// From 0, Sunday.
@@ -71,11 +67,7 @@ impl DateTime {
     /// The year that the week is counted in.
     pub fn week_year(&self) -> i64 {
         let week = week_start(self.epoch_day);
-        if week_start(day_of(self.year + 1, 1, 1)) == week {
-            self.year + 1
-        } else {
-            self.year
-        }
+        if week_start(day_of(self.year + 1, 1, 1)) == week { self.year + 1 } else { self.year }
     }
 
     /// From 1; weeks begin on Sunday.
@@ -106,11 +98,7 @@ pub(super) fn week_start(epoch_day: i64) -> i64 {
 /// The day of a date that exists.
 pub(super) fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let gregorian = gregorian_day(year, month, day);
-    if gregorian >= CUTOVER {
-        gregorian
-    } else {
-        julian_day(year, month, day)
-    }
+    if gregorian >= CUTOVER { gregorian } else { julian_day(year, month, day) }
 }
 
 /// Which of two candidate days, reckoned by either calendar, is meant. In the ten days that were left
@@ -121,11 +109,7 @@ pub(super) fn choose(gregorian: i64, julian: i64) -> i64 {
 
 /// Years begin in March here, so that the leap day is the last one of a year.
 fn march_based(year: i64, month: i64) -> (i64, i64) {
-    if month <= 2 {
-        (year - 1, month + 9)
-    } else {
-        (year, month - 3)
-    }
+    if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) }
 }
 
 /// Days from 1 March to the first of a month, counted from March.
@@ -145,11 +129,8 @@ pub(super) fn julian_day(year: i64, month: i64, day: i64) -> i64 {
 }
 
 fn date_of(epoch_day: i64) -> (i64, u8, u8) {
-    let (year, day_of_year) = if epoch_day >= CUTOVER {
-        gregorian_year(epoch_day + 719_468)
-    } else {
-        julian_year(epoch_day + 719_470)
-    };
+    let (year, day_of_year) =
+        if epoch_day >= CUTOVER { gregorian_year(epoch_day + 719_468) } else { julian_year(epoch_day + 719_470) };
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - days_before_month(month_from_march) + 1;
     let (year, month) = match month_from_march {

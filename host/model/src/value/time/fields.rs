@@ -55,10 +55,7 @@ impl Fields {
     }
 
     pub(super) fn get(&self, field: Field) -> Option<i64> {
-        self.set
-            .iter()
-            .find(|(other, _)| *other == field)
-            .map(|(_, value)| *value)
+        self.set.iter().find(|(other, _)| *other == field).map(|(_, value)| *value)
     }
 
     /// How late a field was set; none if it wasn't.
@@ -74,9 +71,7 @@ impl Fields {
     }
 
     fn hour(&self) -> i64 {
-        let half = self
-            .age(Field::Hour)
-            .and_then(|hour| Some(hour.max(self.age(Field::HalfDay)?)));
+        let half = self.age(Field::Hour).and_then(|hour| Some(hour.max(self.age(Field::HalfDay)?)));
         match self.get(Field::HourOfDay) {
             Some(hour) if self.age(Field::HourOfDay) > half => hour,
             _ => self.get(Field::Hour).unwrap_or(0) + 12 * self.get(Field::HalfDay).unwrap_or(0),
@@ -112,11 +107,7 @@ impl Fields {
 
     fn year(&self) -> i64 {
         let year = self.get(Field::Year).unwrap_or(1970);
-        if self.get(Field::Era) == Some(0) {
-            1 - year
-        } else {
-            year
-        }
+        if self.get(Field::Era) == Some(0) { 1 - year } else { year }
     }
 
     /// The weekday in the week of a month or year whose first day is given.
@@ -149,9 +140,7 @@ impl Fields {
             (self.age(Field::WeekdayInMonth).max(weekday), DayBy::WeekdayInMonth),
             (self.age(Field::WeekOfYear), DayBy::WeekOfYear),
         ];
-        latest(&complete)
-            .or_else(|| latest(&incomplete))
-            .unwrap_or(DayBy::DayOfMonth)
+        latest(&complete).or_else(|| latest(&incomplete)).unwrap_or(DayBy::DayOfMonth)
     }
 }
 

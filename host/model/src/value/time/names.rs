@@ -15,15 +15,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-pub(super) const WEEKDAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
+pub(super) const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 pub(super) const HALF_DAYS: [&str; 2] = ["AM", "PM"];
 

@@ -12,11 +12,7 @@ impl DateFormat {
     /// The moment at the start of `text`, in milliseconds since 1970; what follows it is ignored. `now`
     /// says which century years of two digits belong to.
     pub fn parse(&self, text: &str, now: i64) -> Option<i64> {
-        let mut cursor = Cursor {
-            rest: text,
-            fields: Fields::default(),
-            now,
-        };
+        let mut cursor = Cursor { rest: text, fields: Fields::default(), now };
         for (index, part) in self.parts.iter().enumerate() {
             match part {
                 Part::Literal(literal) => cursor.rest = cursor.rest.strip_prefix(literal.as_str())?,
@@ -100,9 +96,9 @@ impl Cursor<'_> {
         if length == 0 {
             return None;
         }
-        let magnitude = unsigned[..length].bytes().fold(0_i64, |number, digit| {
-            number.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
-        });
+        let magnitude = unsigned[..length]
+            .bytes()
+            .fold(0_i64, |number, digit| number.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
         let negative = unsigned.len() < text.len();
         self.rest = &self.rest[length + usize::from(negative)..];
         // Fields are 32 bits wide in Java.
@@ -125,13 +121,9 @@ impl Cursor<'_> {
 
     /// The longest of the names, in full or `shortened`, that the text begins with; case is ignored.
     fn name(&mut self, names: &[&'static str], shortened: fn(&'static str) -> &'static str) -> Option<i64> {
-        let forms = names
-            .iter()
-            .enumerate()
-            .flat_map(|(index, name)| [(index, *name), (index, shortened(name))]);
-        let (index, found) = forms
-            .filter(|(_, name)| starts_with(self.rest, name))
-            .max_by_key(|(_, name)| name.len())?;
+        let forms = names.iter().enumerate().flat_map(|(index, name)| [(index, *name), (index, shortened(name))]);
+        let (index, found) =
+            forms.filter(|(_, name)| starts_with(self.rest, name)).max_by_key(|(_, name)| name.len())?;
         self.rest = &self.rest[found.len()..];
         Some(index as i64)
     }
@@ -190,10 +182,7 @@ impl Cursor<'_> {
     }
 
     fn two_digits(&mut self) -> Option<i64> {
-        let digits = self
-            .rest
-            .get(..2)
-            .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
+        let digits = self.rest.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
         self.rest = &self.rest[2..];
         digits.parse().ok()
     }
@@ -207,8 +196,7 @@ enum Minutes {
 }
 
 fn starts_with(text: &str, name: &str) -> bool {
-    text.get(..name.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
 }
 
 /// An hour where the number that ends the round is 0.

@@ -17,27 +17,15 @@ fn texts_are_read_as_in_java() {
         ("yyyy-MM-dd", "2019-08-2a", Some(1_564_704_000_000)),
         ("yyyy-MM-dd", "23-1-4", Some(-61_441_286_400_000)),
         ("yyyy-MM-dd", "nope", None),
-        (
-            "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
-            "2020-02-30T25:61:61.999Z",
-            Some(1_583_114_521_999),
-        ),
+        ("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", "2020-02-30T25:61:61.999Z", Some(1_583_114_521_999)),
         ("HH:mm:ss.SSS'Z'", "99:99:99.999Z", Some(362_439_999)),
-        (
-            "EEE, d MMM yyyy HH:mm:ss Z",
-            "Tue, 14 Nov 2023 22:13:20 +0000",
-            Some(1_700_000_000_000),
-        ),
+        ("EEE, d MMM yyyy HH:mm:ss Z", "Tue, 14 Nov 2023 22:13:20 +0000", Some(1_700_000_000_000)),
         ("yy/M/d", "23/1/4", Some(1_672_790_400_000)),
         ("h:mm a", "1:05 PM", Some(47_100_000)),
         ("k:mm", "24:30", Some(1_800_000)),
         ("u yyyy-MM-dd", "2 2023-11-14", Some(1_699_920_000_000)),
         ("yyyy-MM-dd HH:mm z", "2023-11-14 10:00 PST", Some(1_699_984_800_000)),
-        (
-            "yyyy-MM-dd'T'HH:mm:ssXXX",
-            "2023-11-14T22:13:20+02:00",
-            Some(1_699_992_800_000),
-        ),
+        ("yyyy-MM-dd'T'HH:mm:ssXXX", "2023-11-14T22:13:20+02:00", Some(1_699_992_800_000)),
         ("yyyy.MM.dd G", "2023.11.14 AD", Some(1_699_920_000_000)),
         ("yyyyMMddHHmmss", "20231114221320", Some(1_700_000_000_000)),
     ] {
@@ -54,16 +42,8 @@ fn moments_are_written_as_in_java() {
         ("F L W w u D", NOW, "2 11 3 46 2 318"),
         ("YYYY-'W'ww-u", NOW, "2023-W46-2"),
         ("h:mm a k K", NOW, "10:13 PM 22 10"),
-        (
-            "yyyy-MM-dd'T'HH:mm:ss.SSSXXX z Z",
-            NOW,
-            "2023-11-14T22:13:20.123Z UTC +0000",
-        ),
-        (
-            "yyyy-MM-dd HH:mm:ss.SSS",
-            -62_135_596_800_001,
-            "0001-01-02 23:59:59.999",
-        ),
+        ("yyyy-MM-dd'T'HH:mm:ss.SSSXXX z Z", NOW, "2023-11-14T22:13:20.123Z UTC +0000"),
+        ("yyyy-MM-dd HH:mm:ss.SSS", -62_135_596_800_001, "0001-01-02 23:59:59.999"),
     ] {
         assert_eq!(DateFormat::new(pattern).unwrap().format(millis), expected);
     }
@@ -74,10 +54,7 @@ fn ten_days_are_missing_in_october_1582() {
     let last_julian = DateTime::from_millis(-141_428 * 86_400_000);
     let first_gregorian = DateTime::from_millis(-141_427 * 86_400_000);
     assert_eq!((last_julian.year, last_julian.month, last_julian.day), (1582, 10, 4));
-    assert_eq!(
-        (first_gregorian.year, first_gregorian.month, first_gregorian.day),
-        (1582, 10, 15)
-    );
+    assert_eq!((first_gregorian.year, first_gregorian.month, first_gregorian.day), (1582, 10, 15));
 }
 
 #[test]
@@ -85,12 +62,7 @@ fn every_day_is_read_back_as_itself() {
     let format = DateFormat::new("yyyy-MM-dd G").unwrap();
     for day in (-1_000_000..1_000_000).step_by(97) {
         let millis = day * 86_400_000;
-        assert_eq!(
-            format.parse(&format.format(millis), NOW),
-            Some(millis),
-            "{}",
-            format.format(millis)
-        );
+        assert_eq!(format.parse(&format.format(millis), NOW), Some(millis), "{}", format.format(millis));
     }
 }
 
