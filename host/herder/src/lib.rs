@@ -6,9 +6,10 @@
 //! A standalone worker runs this same herder: its logs are in memory, everything is assigned to it, and
 //! requests are answered once their effect is there ([`Mode::Standalone`]).
 //!
-//! Every change goes the same way: it waits for its turn ([`changes`]), is decided, is appended to the
-//! config log, and takes effect when the record comes back ([`config_log`]). The folds of the two logs
-//! are [`cluster_config`] and [`statuses`]; [`instances`] compares what is configured with what runs.
+//! Every change goes the same way: it waits for its turn (`changes`), is decided, is appended to the
+//! config log, and takes effect when the record comes back (`config_log`). The folds of the two logs
+//! are `cluster_config` and `statuses`; `instances` compares what is configured with what runs, and
+//! `waiting` holds the requests that are answered when their effect is there.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -120,7 +121,7 @@ impl Herder {
     pub fn new(settings: Settings) -> Self {
         Self {
             assignment: settings.mode.assignment_at_start(),
-            view: Arc::new(ClusterView::new(&settings)),
+            view: Arc::default(),
             settings,
             plugins: Arc::default(),
             cluster: ClusterConfig::default(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bulkhead_model::plugin::{PluginCatalog, PluginKind};
 use bulkhead_model::{ConnectorName, TaskId};
 
+use crate::Herder;
 use crate::api::{ConnectorInfo, ConnectorKind, ConnectorStatus, Refusal, Reply, ReportedState, Status, TaskInfo};
-use crate::validate::{ConfigKeyInfo, Defaults, plugin_keys};
-use crate::{Herder, Settings};
+use crate::validate::{ConfigKeyInfo, plugin_keys};
 
 /// A snapshot; cheap to clone behind its `Arc`.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,6 @@ pub struct ClusterView {
     pub connectors: BTreeMap<ConnectorName, Arc<ConnectorView>>,
     /// Statuses outlive their connector for a moment, so they are kept apart.
     pub statuses: BTreeMap<ConnectorName, Arc<ConnectorStatus>>,
-    defaults: Defaults,
 }
 
 /// One connector.
@@ -29,10 +28,6 @@ pub struct ConnectorView {
 }
 
 impl ClusterView {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self { defaults: Defaults::of(settings), ..Self::default() }
-    }
-
     pub fn task_status(&self, task: &TaskId) -> Option<&ReportedState> {
         let status = self.statuses.get(&task.connector)?;
         status.tasks.iter().find(|(number, _)| *number == task.number).map(|(_, state)| state)
@@ -41,7 +36,7 @@ impl ClusterView {
     /// The keys of a plugin as `GET /connector-plugins/{plugin}/config` lists them: of a connector its
     /// own, then those that every connector has.
     pub fn plugin_keys(&self, name: &str) -> Result<Vec<ConfigKeyInfo>, Refusal> {
-        plugin_keys(&self.plugins, &self.defaults, name)
+        plugin_keys(&self.plugins, name)
     }
 }
 

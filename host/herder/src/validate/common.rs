@@ -1,7 +1,7 @@
 //! The keys that every connector has, and those that every source or sink has.
 
 use bulkhead_model::config::ConfigKey;
-use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
+use bulkhead_model::plugin::{PluginDesc, PluginKind};
 
 use super::definitions::{self, Versions};
 use super::infos::Entry;
@@ -20,16 +20,10 @@ pub(super) enum Extent {
     OfKind,
 }
 
-/// The definitions, with the versions and converters that hold where nothing is configured.
-pub(super) fn keys(plugin: &PluginDesc, catalog: &PluginCatalog, defaults: &Defaults) -> Vec<ConfigKey> {
-    let version = |class: &str, kind| catalog.resolve(class, &[kind]).ok().and_then(|found| found.version.clone());
-    let versions = Versions {
-        connector: plugin.version.clone(),
-        key_converter: version(&defaults.key_converter, PluginKind::Converter),
-        value_converter: version(&defaults.value_converter, PluginKind::Converter),
-        header_converter: version(&defaults.header_converter, PluginKind::HeaderConverter),
-    };
-    definitions(plugin.kind, defaults, versions, Extent::OfKind)
+/// The definitions alone, without the converters of any worker.
+pub(super) fn keys(plugin: &PluginDesc) -> Vec<ConfigKey> {
+    let versions = Versions { connector: plugin.version.clone(), ..Versions::default() };
+    definitions(plugin.kind, &Defaults::default(), versions, Extent::OfKind)
 }
 
 fn definitions(kind: PluginKind, defaults: &Defaults, versions: Versions, extent: Extent) -> Vec<ConfigKey> {

@@ -41,6 +41,10 @@ fn value(text: &str) -> DefaultValue {
     DefaultValue::Value(text.to_owned())
 }
 
+fn class(name: &str) -> DefaultValue {
+    if name.is_empty() { DefaultValue::Null } else { value(name) }
+}
+
 fn version(version: Option<String>) -> DefaultValue {
     version.map_or(DefaultValue::Null, DefaultValue::Value)
 }
@@ -78,15 +82,15 @@ pub(super) fn shared(defaults: &Defaults, versions: Versions) -> Vec<ConfigKey> 
             .with_validator(at_least("1")),
         row(5, "tasks.max.enforce", Boolean, value("true"), Low, Width::Short, "Enforce tasks max")
             .doc("Deprecated. Whether a connector that makes more tasks than tasks.max fails."),
-        row(6, "key.converter", Class, value(&defaults.key_converter), Low, Width::Short, "Key converter class")
+        row(6, "key.converter", Class, class(&defaults.key_converter), Low, Width::Short, "Key converter class")
             .doc("Converter between Connect's keys and those in Kafka; if absent, the worker's."),
         row(7, "key.converter.plugin.version", Text, version(versions.key_converter), Low, Width::Short, "Key converter version")
             .doc("Version of the key converter, or a range of versions."),
-        row(8, "value.converter", Class, value(&defaults.value_converter), Low, Width::Short, "Value converter class")
+        row(8, "value.converter", Class, class(&defaults.value_converter), Low, Width::Short, "Value converter class")
             .doc("Converter between Connect's values and those in Kafka; if absent, the worker's."),
         row(9, "value.converter.plugin.version", Text, version(versions.value_converter), Low, Width::Short, "Value converter version")
             .doc("Version of the value converter, or a range of versions."),
-        row(10, "header.converter", Class, value(&defaults.header_converter), Low, Width::Short, "Header converter class")
+        row(10, "header.converter", Class, class(&defaults.header_converter), Low, Width::Short, "Header converter class")
             .doc("Converter between Connect's headers and those in Kafka; if absent, the worker's."),
         row(11, "header.converter.plugin.version", Text, version(versions.header_converter), Low, Width::Short, "Header converter version")
             .doc("Version of the header converter, or a range of versions."),

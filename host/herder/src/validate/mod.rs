@@ -1,8 +1,8 @@
 //! Validation of connector configurations, and its answer (`ConfigInfos`).
 //!
-//! The herder looks up the class, the worker lets the plugin speak, and [`judge`](judge::judge) puts
-//! everything together: what every connector has ([`common`]), transformations and predicates
-//! ([`aliases`]), converters, and the plugin's own keys.
+//! The herder looks up the class, the worker lets the plugin speak, and `judge` puts everything
+//! together: what every connector has (`common`), transformations and predicates (`aliases`),
+//! converters, and the plugin's own keys.
 
 mod aliases;
 mod common;
@@ -17,7 +17,7 @@ mod sink;
 mod version;
 
 pub use infos::{ConfigInfo, ConfigInfos, ConfigKeyInfo, ConfigValueInfo};
-pub(crate) use plugins::{Defaults, plugin_keys};
+pub(crate) use plugins::plugin_keys;
 pub(crate) use requests::{Preparation, Submission};
 pub use version::matches as version_matches;
 

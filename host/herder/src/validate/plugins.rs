@@ -7,7 +7,7 @@ use super::{common, sandbox};
 use crate::Settings;
 use crate::api::Refusal;
 
-/// The converters of a connector that names none.
+/// The converters of a connector that names none; empty where no worker is meant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults {
     pub(crate) key_converter: String,
@@ -35,16 +35,12 @@ const ALL_KINDS: [PluginKind; 6] = [
 ];
 
 /// The keys of a plugin. A connector's own come first and replace common ones of the same name.
-pub(crate) fn plugin_keys(
-    catalog: &PluginCatalog,
-    defaults: &Defaults,
-    name: &str,
-) -> Result<Vec<ConfigKeyInfo>, Refusal> {
+pub(crate) fn plugin_keys(catalog: &PluginCatalog, name: &str) -> Result<Vec<ConfigKeyInfo>, Refusal> {
     let plugin = catalog.resolve(name, &ALL_KINDS).map_err(|unresolved| not_found(name, &unresolved))?;
     let own = plugin.config.keys.iter().filter(|key| !key.internal);
     let mut keys: Vec<_> = own.map(ConfigKeyInfo::from).collect();
     if matches!(plugin.kind, PluginKind::Source | PluginKind::Sink) {
-        let shared = common::keys(plugin, catalog, defaults).into_iter().chain(sandbox::keys());
+        let shared = common::keys(plugin).into_iter().chain(sandbox::keys());
         let missing: Vec<_> = shared.filter(|key| plugin.config.get(&key.name).is_none()).collect();
         keys.extend(missing.iter().map(ConfigKeyInfo::from));
     }
