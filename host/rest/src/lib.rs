@@ -1,12 +1,13 @@
 //! Kafka Connect's REST interface, as a client of Connect 4.4 expects it.
 //!
-//! Start at [`router`], then [`routes`]: one module per group of resources. Settings come from
+//! Start at [`router`], then `routes`: one module per group of resources. Settings come from
 //! [`Settings::from_properties`], sockets from [`bind`], and [`serve`] answers on them until it is told to
 //! stop. What the outside has to bring is declared here too: [`HerderHandle`] and [`Loggers`].
 //!
 //! Where Connect blames itself for a client's mistake (500 for malformed JSON, an unknown member, a bad
-//! `initial_state`), this interface answers 400 and says what is wrong. Every error is JSON, also those of
-//! routing, and a connector of any name can be reached if its name is percent-encoded.
+//! `initial_state`), this interface answers 400 and says what is wrong. Errors are JSON, also those of
+//! routing (only a head that is no HTTP gets a bare status), and a connector of any name can be reached if
+//! its name is percent-encoded.
 //!
 //! **Invariant:** this crate decides nothing about connectors. What needs a decision is a
 //! [`Request`](bulkhead_herder::api::Request) to the herder; everything else is read from its
