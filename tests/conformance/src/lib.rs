@@ -1,7 +1,7 @@
 //! Compares what a worker's REST interface answers with what Apache Kafka Connect answered.
 //!
 //! Scenarios (`scenarios/*.json`) are steps: requests, waits, files to write. [`run`] drives a worker
-//! through them and notes its answers, without what differs from run to run ([`normalise`]); [`compare`]
+//! through them and notes its answers, without what differs from run to run (`normalise`); [`compare`]
 //! sets them against the recorded ones in `expected/`. See `README.md` for the format of scenarios.
 //!
 //! **Invariant:** nothing here knows Bulkhead. Any worker can be driven, Apache's too.
