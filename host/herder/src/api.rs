@@ -48,9 +48,22 @@ pub enum Event {
 /// Something to be done. The driver performs them in order and brings outcomes back as events.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    Reply { id: RequestId, answer: Result<Reply, Refusal> },
-    AppendConfig { token: Token, records: Vec<ConfigRecord> },
-    AppendStatus { token: Token, record: StatusRecord },
+    /// Exactly one for each request.
+    Reply {
+        id: RequestId,
+        answer: Result<Reply, Refusal>,
+    },
+    /// Write these in order. [`Event::Appended`] must follow, and whatever was written comes back as
+    /// [`Event::ConfigRecord`]; which of the two is first doesn't matter.
+    AppendConfig {
+        token: Token,
+        records: Vec<ConfigRecord>,
+    },
+    /// The same for the status log.
+    AppendStatus {
+        token: Token,
+        record: StatusRecord,
+    },
     Work(work::Command),
 }
 

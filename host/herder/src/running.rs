@@ -93,15 +93,11 @@ impl Herder {
         match event {
             work::Event::Started { run, instance, target, version } => {
                 let actions = self.instances.started(&instance, run, target, version);
-                let news = !actions.is_empty();
-                self.perform(&instance, actions);
-                self.reached(&instance, target, news);
+                self.reached(&instance, target, actions);
             }
             work::Event::TargetReached { run, instance, target } => {
                 let actions = self.instances.target_reached(&instance, run, target);
-                let news = !actions.is_empty();
-                self.perform(&instance, actions);
-                self.reached(&instance, target, news);
+                self.reached(&instance, target, actions);
             }
             work::Event::Failed { run, instance, trace } => self.failed(&instance, run, trace),
             work::Event::Stopped { run, instance } => {
@@ -123,9 +119,12 @@ impl Herder {
     }
 
     /// A connector that has come to run is asked for its tasks.
-    fn reached(&mut self, instance: &Instance, target: TargetState, news: bool) {
+    fn reached(&mut self, instance: &Instance, target: TargetState, actions: Vec<Action>) {
+        // News of an older run leads to nothing.
+        let is_news = !actions.is_empty();
+        self.perform(instance, actions);
         if let Instance::Connector(name) = instance
-            && news
+            && is_news
             && target == TargetState::Started
         {
             self.reconfigure(name);

@@ -36,6 +36,8 @@ pub(crate) struct Sim {
     pub(crate) append_errors: VecDeque<AppendError>,
     /// So many of the next appends to the status log fail.
     pub(crate) status_errors: usize,
+    /// The worker answers questions, but doesn't get to start or stop anything.
+    pub(crate) slow: bool,
     last_request: u64,
 }
 
@@ -88,6 +90,7 @@ impl Sim {
             pending: Pending::default(),
             append_errors: VecDeque::new(),
             status_errors: 0,
+            slow: false,
             last_request: 0,
         };
         sim.deliver(Event::Plugins(Arc::new(catalog())));
@@ -131,13 +134,13 @@ impl Sim {
 
     /// What could happen next.
     pub(crate) fn choices(&self) -> Vec<Next> {
-        let Pending { config, status, acks, commands, news } = &self.pending;
+        let Pending { config, status, acks, news, .. } = &self.pending;
         let choices = [
             (Next::Config, config.is_empty()),
             (Next::Ack, acks.is_empty()),
             (Next::Status, status.is_empty()),
             (Next::News, news.is_empty()),
-            (Next::Command, commands.is_empty()),
+            (Next::Command, self.next_command().is_none()),
         ];
         choices.into_iter().filter(|(_, empty)| !empty).map(|(next, _)| next).collect()
     }
@@ -156,12 +159,19 @@ impl Sim {
                 let (token, outcome) = self.pending.acks.pop_front().unwrap();
                 self.deliver(Event::Appended { token, outcome });
             }
-            Next::Command => self.carry_out(0),
+            Next::Command => {
+                let position = self.next_command().unwrap();
+                self.carry_out(position);
+            }
             Next::News => {
                 let event = self.pending.news.pop_front().unwrap();
                 self.deliver(Event::Work(event));
             }
         }
+    }
+
+    fn next_command(&self) -> Option<usize> {
+        self.pending.commands.iter().position(|command| !self.slow || worker::connector_or_task(command).is_none())
     }
 
     /// The worker carries out a command, not necessarily the first: only those for one instance keep

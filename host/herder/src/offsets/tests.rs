@@ -1,6 +1,6 @@
 use super::*;
 use crate::api::Request;
-use crate::testing::{Next, Sim, orders, text};
+use crate::testing::{Sim, orders, text};
 
 fn entry() -> OffsetEntry {
     OffsetEntry { partition: Some(serde_json::Map::new()), offset: None }
@@ -53,16 +53,15 @@ fn what_the_connector_refuses_is_a_bad_request_and_what_breaks_a_failure() {
 fn offsets_wait_for_tasks_that_are_still_stopping_and_hold_up_a_resume() {
     let mut sim = Sim::new();
     sim.create(&[]);
+    sim.slow = true;
     let stopped = sim.send(Request::SetTargetState { name: orders(), state: TargetState::Stopped });
     let altered = sim.send(alter());
     let resumed = sim.send(Request::SetTargetState { name: orders(), state: TargetState::Started });
-    // Everything happens but what the worker is told.
-    while let Some(next) = sim.choices().into_iter().find(|next| !matches!(next, Next::Command)) {
-        sim.happen(next);
-    }
+    sim.settle();
     assert_eq!(sim.answer(stopped).map(text), Some("done".to_owned()));
     assert_eq!(sim.answer(altered), None);
     assert_eq!(sim.herder.stage(), "waiting for the tasks of connector orders to stop");
+    sim.slow = false;
     sim.settle();
     assert_eq!(sim.answer(altered).map(text), Some("altered FrameworkOnly reset=false".to_owned()));
     assert_eq!(sim.answer(resumed).map(text), Some("done".to_owned()));

@@ -66,17 +66,20 @@ fn catalog() -> PluginCatalog {
     ])
 }
 
-fn config(fixed: &[(&str, &str)], config: &[(&str, Option<&str>)]) -> ConfigPatch {
+/// Keys to texts, or to null.
+type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
+
+fn config(fixed: &[(&str, &str)], config: Changes<'_>) -> ConfigPatch {
     let fixed = fixed.iter().map(|(key, value)| ((*key).to_owned(), Some((*value).to_owned())));
     fixed.chain(config.iter().map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned)))).collect()
 }
 
-fn source(changes: &[(&str, Option<&str>)]) -> ConfigInfos {
+fn source(changes: Changes<'_>) -> ConfigInfos {
     let fixed = [("connector.class", "FileSource"), ("name", "orders"), ("topic", "t")];
     validate(&config(&fixed, changes), PluginKind::Source, Vec::new(), Vec::new())
 }
 
-fn sink(changes: &[(&str, Option<&str>)]) -> ConfigInfos {
+fn sink(changes: Changes<'_>) -> ConfigInfos {
     let fixed = [("connector.class", "a.FileSinkConnector"), ("name", "orders")];
     validate(&config(&fixed, changes), PluginKind::Sink, Vec::new(), Vec::new())
 }
@@ -171,7 +174,7 @@ fn sources_have_as_many_errors_as_in_connect() {
 #[test]
 fn sinks_read_topics_by_name_or_by_pattern() {
     let dead_letters = ("errors.deadletterqueue.topic.name", Some("t"));
-    let table: [(&[(&str, Option<&str>)], &str); 8] = [
+    let table: [(Changes<'_>, &str); 8] = [
         (&[], "2: topics 1, topics.regex 1"),
         (&[("topics", Some(" "))], "2: topics 1, topics.regex 1"),
         (&[("topics", Some("t")), ("topics.regex", Some("t.*"))], "2: topics 1, topics.regex 1"),
