@@ -33,14 +33,9 @@ impl<'a> Writer<'a> {
         Self { out }
     }
 
-    /// What has been written so far, with whatever the buffer held before.
-    pub fn written(&self) -> &[u8] {
-        self.out
-    }
-
-    /// Forgets everything from `length` on.
-    pub fn truncate(&mut self, length: usize) {
-        self.out.truncate(length);
+    /// An item that was written elsewhere.
+    pub fn item(&mut self, item: &[u8]) {
+        self.out.extend_from_slice(item);
     }
 
     pub fn null(&mut self) {

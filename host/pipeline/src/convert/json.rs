@@ -1,10 +1,22 @@
 //! JsonConverter: documents with or without an envelope that carries their schema.
+//!
+//! There are two ways through this module. The plain one goes over trees: [`write`] and [`read`] for
+//! payloads, [`write_schema`] and [`read_schema`] for schemas. The fast one, [`encode`] and [`decode`],
+//! goes directly between CBOR and JSON by a plan made once for each schema, and leaves whatever is
+//! unusual to the plain one. Both give the same.
 
+mod decode;
+mod decode_plan;
+mod encode;
+mod encode_plan;
 mod lexer;
 mod node;
+mod plans;
 mod read;
 mod read_schema;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod text;
 mod unicode;
 mod write;
@@ -15,17 +27,20 @@ use std::sync::Arc;
 use bulkhead_model::config::{ConfigDef, TypedConfig};
 use bulkhead_model::value::{Schema, Value};
 
-use self::lexer::Syntax;
+use self::encode::Unusual;
+use self::lexer::{Kind, Lexer, Syntax};
 use self::node::Node;
+use self::plans::{DecodePlans, EncodePlans};
 use self::settings::Settings;
-use super::{ConvertError, Converter, SchemaAndValue};
+use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, item};
+use crate::batch::{Encoding, Item};
 
 /// See the module.
 #[derive(Debug)]
 pub struct JsonConverter {
     settings: Settings,
-    /// The schema of all documents, if the configuration says so.
-    schema: Option<Arc<Schema>>,
+    encode_plans: EncodePlans,
+    decode_plans: DecodePlans,
 }
 
 impl JsonConverter {
@@ -35,28 +50,40 @@ impl JsonConverter {
 
     pub fn new(config: &TypedConfig) -> Result<Self, ConvertError> {
         let settings = Settings::new(config);
-        let schema = match settings::schema_content(config) {
-            Some(content) => read_schema::read_schema(&Node::parse(content.as_bytes())?, &settings)?,
-            None => None,
-        };
-        Ok(Self { settings, schema })
+        Ok(Self {
+            settings,
+            encode_plans: EncodePlans::new(&settings),
+            decode_plans: DecodePlans::new(&settings, settings::schema_content(config))?,
+        })
     }
 
-    fn read_envelope(&self, document: &Node<'_>) -> Result<SchemaAndValue, ConvertError> {
-        let envelope = || {
-            let Node::Object(members) = document else { return None };
-            let parts = (members.get("schema")?, members.get("payload")?);
-            Some(parts).filter(|_| members.len() == 2)
-        };
-        let (schema, payload) = envelope().ok_or_else(|| {
-            ConvertError::Data(
-                "with schemas.enable a document must be an object of `schema` and `payload` and nothing else"
-                    .to_owned(),
-            )
-        })?;
-        let schema = read_schema::read_schema(schema, &self.settings)?;
-        let value = read::read_payload(Some(payload), schema.as_ref(), &self.settings)?;
-        Ok(SchemaAndValue { schema, value })
+    /// Schema and payload of an envelope, by way of a tree.
+    fn read_envelope(&self, text: &[u8]) -> Result<SchemaAndValue, ConvertError> {
+        let (schema, payload) = split_envelope(text)?;
+        let plan = self.decode_plans.of_text(schema, &self.settings)?;
+        let value = read::read_payload(Some(&payload), plan.schema.as_ref(), &self.settings)?;
+        Ok(SchemaAndValue { schema: plan.schema.clone(), value })
+    }
+
+    /// [`Converter::decode`] where all is as usual.
+    fn decode_usual(&self, text: &[u8], out: &mut Vec<u8>) -> Result<Decoded, Unusual> {
+        let mut lexer = Lexer::new(text);
+        if let Some(plan) = self.decode_plans.of_all() {
+            let kind = lexer.kind()?;
+            let encoding = plan.payload.read_top(&mut lexer, out)?;
+            lexer.end_of_scalar(kind)?;
+            return Ok(Decoded { encoding, schema: plan.schema.clone(), bytes: Encoded::Appended });
+        }
+        let mut first = true;
+        begin_envelope(&mut lexer)?;
+        expect_key(&mut lexer, &mut first, "schema")?;
+        let plan = self.decode_plans.next(&mut lexer, &self.settings)?;
+        expect_key(&mut lexer, &mut first, "payload")?;
+        let encoding = plan.payload.read_top(&mut lexer, out)?;
+        match lexer.next_key(&mut first)? {
+            None => Ok(Decoded { encoding, schema: plan.schema.clone(), bytes: Encoded::Appended }),
+            Some(_) => Err(Unusual),
+        }
     }
 }
 
@@ -87,15 +114,85 @@ impl Converter for JsonConverter {
     fn to_connect(&self, _topic: &str, bytes: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError> {
         let Some(bytes) = bytes else { return Ok(SchemaAndValue::NULL) };
         let text = unicode::to_utf8(bytes);
+        let Some(plan) = self.decode_plans.of_all() else { return self.read_envelope(&text) };
         let document = Node::parse(&text)?;
-        match (self.settings.schemas_enabled, &self.schema) {
-            (false, _) => Ok(SchemaAndValue { schema: None, value: read::read_schemaless(&document)? }),
-            (true, None) => self.read_envelope(&document),
-            (true, Some(schema)) => {
-                let value = read::read_payload(Some(&document), Some(schema), &self.settings)?;
-                Ok(SchemaAndValue { schema: Some(schema.clone()), value })
+        let value = read::read_payload(Some(&document), plan.schema.as_ref(), &self.settings)?;
+        Ok(SchemaAndValue { schema: plan.schema.clone(), value })
+    }
+
+    fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
+        if item.schema.is_none() && item.encoding == Encoding::None {
+            return Ok(Encoded::Null);
+        }
+        let start = out.len();
+        let plan = self.encode_plans.of(item.schema, &self.settings)?;
+        if plan.write(item, out).is_ok() {
+            return Ok(Encoded::Appended);
+        }
+        out.truncate(start);
+        let SchemaAndValue { schema, value } = item::read(item)?;
+        match self.from_connect(topic, schema.as_ref(), &value)? {
+            Some(bytes) => {
+                out.extend_from_slice(&bytes);
+                Ok(Encoded::Appended)
+            }
+            None => Ok(Encoded::Null),
+        }
+    }
+
+    fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
+        let start = out.len();
+        if let Some(bytes) = bytes
+            && let Ok(decoded) = self.decode_usual(&unicode::to_utf8(bytes), out)
+        {
+            return Ok(decoded);
+        }
+        out.truncate(start);
+        let SchemaAndValue { schema, value } = self.to_connect(topic, bytes)?;
+        item::write(schema, &value, out)
+    }
+}
+
+/// The schema's text and the payload; of a key that is there twice the last one counts.
+fn split_envelope(text: &[u8]) -> Result<(&[u8], Node<'_>), ConvertError> {
+    let (mut schema, mut payload, mut others) = (None, None, false);
+    let mut lexer = Lexer::new(text);
+    if lexer.kind()? == Kind::Object {
+        let mut first = true;
+        lexer.begin_object()?;
+        while let Some(key) = lexer.next_key(&mut first)? {
+            lexer.kind()?;
+            let start = lexer.position();
+            match &*key {
+                "schema" => {
+                    lexer.skip()?;
+                    schema = Some(lexer.slice(start, lexer.position()));
+                }
+                "payload" => payload = Some(Node::read(&mut lexer)?),
+                _ => {
+                    lexer.skip()?;
+                    others = true;
+                }
             }
         }
+    }
+    schema.zip(payload).filter(|_| !others).ok_or_else(|| {
+        let what = "with schemas.enable a document must be an object of `schema` and `payload` and nothing else";
+        ConvertError::Data(what.to_owned())
+    })
+}
+
+fn begin_envelope(lexer: &mut Lexer<'_>) -> Result<(), Unusual> {
+    match lexer.kind()? {
+        Kind::Object => Ok(lexer.begin_object()?),
+        _ => Err(Unusual),
+    }
+}
+
+fn expect_key(lexer: &mut Lexer<'_>, first: &mut bool, expected: &str) -> Result<(), Unusual> {
+    match lexer.next_key(first)? {
+        Some(key) if key == expected => Ok(()),
+        _ => Err(Unusual),
     }
 }
 
