@@ -1,0 +1,50 @@
+//! What can be seen of instances from outside.
+
+use std::time::Duration;
+
+use bulkhead_model::Instance;
+
+/// All instances of a sandbox, now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauge {
+    /// Stores that exist.
+    pub instances: usize,
+    /// Bytes of their memories.
+    pub memory: u64,
+}
+
+/// One instance, now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstanceStats {
+    pub instance: Instance,
+    /// Class of the plugin.
+    pub plugin: String,
+    /// Bytes of memory it has, and may have.
+    pub memory: u64,
+    pub memory_limit: u64,
+    /// CPU time used so far.
+    pub cpu: Duration,
+    /// Log lines dropped because there were too many.
+    pub dropped_log_lines: u64,
+    pub metrics: Vec<Metric>,
+}
+
+/// A metric that a guest registered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    pub kind: MetricKind,
+    pub name: String,
+    pub description: String,
+    pub tags: Vec<(String, String)>,
+    /// A counter's or histogram's sum, a gauge's last value.
+    pub value: f64,
+    /// How often a value was recorded.
+    pub count: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    Counter,
+    Gauge,
+    Histogram,
+}
