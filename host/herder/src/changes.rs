@@ -40,6 +40,8 @@ pub(crate) enum Change {
         revision: Revision,
         configs: Vec<RawConfig>,
     },
+    /// A stopped connector was found to have tasks.
+    DropTasks,
 }
 
 /// The three ways to write a connector configuration.
@@ -87,6 +89,7 @@ pub(crate) enum Then {
     Done { id: RequestId },
     Restarting { id: RequestId, status: ConnectorStatus },
     TasksPublished,
+    TasksDropped,
 }
 
 impl Write {

@@ -59,6 +59,7 @@ impl Herder {
             | ConfigRecord::Commit { .. } => self.reconcile(&name),
         }
         self.go_on_writing(&name);
+        self.drop_tasks_if_stopped(&name);
     }
 
     pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
@@ -90,6 +91,7 @@ impl Herder {
             Then::Done { id } => self.reply(id, Ok(Reply::Done)),
             Then::Restarting { id, status } => self.reply(id, Ok(Reply::Restarting(status))),
             Then::TasksPublished => self.tasks_published(name),
+            Then::TasksDropped => {}
         }
     }
 
@@ -104,6 +106,7 @@ impl Herder {
                 self.refuse_unwritten(id, error)
             }
             Then::TasksPublished => self.tasks_not_published(name, error),
+            Then::TasksDropped => {}
         }
         self.advance(name);
     }

@@ -31,6 +31,7 @@ impl Herder {
             Change::Restart { id, request } => self.begin_restart(name, id, request),
             Change::AlterOffsets { id, offsets } => self.begin_alter_offsets(name, id, offsets),
             Change::PublishTasks { revision, configs } => self.begin_publish_tasks(name, revision, configs),
+            Change::DropTasks => self.begin_drop_tasks(name),
         }
     }
 

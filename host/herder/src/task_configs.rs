@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bulkhead_model::work::{Command, Token};
+use bulkhead_model::work::{Command, Run, Token};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
 
 use crate::Herder;
@@ -79,26 +79,18 @@ impl Herder {
             Some(reconfiguration) => reconfiguration.failures,
             None => 0,
         };
-        let Some(command) = self.task_configs_command(name) else {
-            return self.drop_reconfiguration(name);
-        };
+        let Some((run, config)) = self.run_to_ask(name) else { return self.drop_reconfiguration(name) };
         let token = self.questions.ask(Question::TaskConfigs(name.clone()));
         let reconfiguration = Reconfiguration { phase: Phase::Asking(token), again: false, failures };
         self.reconfigurations.under_way.insert(name.clone(), reconfiguration);
-        self.command(command(token));
+        self.command(Command::TaskConfigs { token, run, connector: name.clone(), config });
     }
 
     /// None if the connector doesn't run here or is not meant to.
-    fn task_configs_command(&self, name: &ConnectorName) -> Option<impl FnOnce(Token) -> Command + use<>> {
+    fn run_to_ask(&self, name: &ConnectorName) -> Option<(Run, RawConfig)> {
         let run = self.instances.running(&Instance::Connector(name.clone()))?;
-        let config = self.cluster.get(name)?.config.clone();
-        let connector = name.clone();
-        (self.cluster.target(name) == TargetState::Started).then_some(move |token| Command::TaskConfigs {
-            token,
-            run,
-            connector,
-            config,
-        })
+        let connector = self.cluster.get(name)?;
+        (self.cluster.target(name) == TargetState::Started).then(|| (run, connector.config.clone()))
     }
 
     /// The connector ends or is replaced: its next run will be asked anew. What is being published
@@ -196,6 +188,26 @@ impl Herder {
             name,
             format!("The task configurations could not be written to the config log: {error}"),
         );
+    }
+
+    /// A stop that was written but not acknowledged may be overtaken by task configurations that were
+    /// on their way: they are taken back, since a stopped connector has no tasks.
+    pub(crate) fn drop_tasks_if_stopped(&mut self, name: &ConnectorName) {
+        if self.has_tasks_though_stopped(name) {
+            self.submit(name, Change::DropTasks);
+        }
+    }
+
+    pub(crate) fn begin_drop_tasks(&mut self, name: &ConnectorName) {
+        if self.has_tasks_though_stopped(name) {
+            let commit = ConfigRecord::Commit { name: name.clone(), tasks: 0 };
+            self.write(name, [vec![commit]], Then::TasksDropped);
+        }
+    }
+
+    fn has_tasks_though_stopped(&self, name: &ConnectorName) -> bool {
+        let has_tasks = self.cluster.get(name).is_some_and(|connector| connector.has_task(0));
+        has_tasks && self.cluster.target(name) == TargetState::Stopped
     }
 
     /// The connector has the tasks it wants, unless it has changed its mind meanwhile.
