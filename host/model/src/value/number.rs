@@ -37,71 +37,58 @@ impl FloatText {
             f64::INFINITY => Self::of_text(b"Infinity"),
             f64::NEG_INFINITY => Self::of_text(b"-Infinity"),
             _ if number == 0.0 => Self::of_text(if number.is_sign_negative() { b"-0.0" } else { b"0.0" }),
-            _ => Self::of_finite(number, number.is_sign_negative()),
+            _ if number.is_subnormal() => Self::of_subnormal(number),
+            _ => Self::of_shortest(zmij::Buffer::new().format_finite(number)),
         }
     }
 
     pub fn of_f32(number: f32) -> Self {
         match number {
-            _ if number.is_finite() && number != 0.0 => Self::of_finite(number, number.is_sign_negative()),
+            _ if number.is_subnormal() => Self::of_subnormal(number),
+            _ if number.is_normal() => Self::of_shortest(zmij::Buffer::new().format_finite(number)),
             _ => Self::of_f64(number.into()),
         }
     }
 
-    fn of_finite(number: impl LowerExp, negative: bool) -> Self {
-        let mut exact = Self::EMPTY;
-        // Writing fails only when the text is full, and it has room for any number.
-        let _ = write!(exact, "{number:e}");
-        if exact.digits().1.len() == 1 {
-            exact.len = 0;
-            let _ = write!(exact, "{number:.1e}");
-        }
-        let mut text = Self::EMPTY;
-        if negative {
-            text.push(b'-');
-        }
-        let (exponent, digits) = exact.digits();
-        text.lay_out(digits, exponent);
-        text
+    /// From a text in whatever layout.
+    fn of_shortest(text: &str) -> Self {
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let mut result = Self::of_text(if unsigned.len() < text.len() { b"-" } else { b"" });
+        result.lay_out(&Digits::of(unsigned));
+        result
     }
 
-    /// Places the point among `digits`, of which the first stands for 10^`exponent`.
-    fn lay_out(&mut self, digits: Digits<'_>, exponent: i32) {
+    /// Only these numbers are so coarse that a second digit isn't a zero.
+    fn of_subnormal(number: impl LowerExp) -> Self {
+        let shortest = format!("{number:e}");
+        let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+        let text = if digits == 1 { format!("{number:.1e}") } else { shortest };
+        Self::of_shortest(&text)
+    }
+
+    /// Places point and exponent among digits.
+    fn lay_out(&mut self, digits: &Digits) {
+        let exponent = digits.exponent;
         match exponent {
             -3..0 => {
                 self.extend(b"0.");
                 (exponent..-1).for_each(|_| self.push(b'0'));
-                self.push_digits(digits, 0..digits.len());
+                self.extend(digits.range(0..digits.len));
             }
             0..7 => {
                 let whole = exponent as usize + 1;
-                self.push_digits(digits, 0..whole);
+                self.extend(digits.range(0..whole));
                 self.push(b'.');
-                self.push_digits(digits, whole..digits.len().max(whole + 1));
+                self.extend(digits.range(whole..digits.len.max(whole + 1)));
             }
             _ => {
-                self.push_digits(digits, 0..1);
+                self.extend(digits.range(0..1));
                 self.push(b'.');
-                self.push_digits(digits, 1..digits.len().max(2));
+                self.extend(digits.range(1..digits.len.max(2)));
+                // Writing fails only when the text is full, and it has room for any number.
                 let _ = write!(self, "E{exponent}");
             }
         }
-    }
-
-    /// Exponent and digits of a text `-d.ddde-xx`, the sign left out.
-    fn digits(&self) -> (i32, Digits<'_>) {
-        let text = self.as_bytes();
-        let text = text.strip_prefix(b"-").unwrap_or(text);
-        let end = text.iter().position(|byte| *byte == b'e').unwrap_or(text.len());
-        let exponent = text.get(end + 1..).and_then(|text| std::str::from_utf8(text).ok());
-        let fraction = text[..end].get(2..).unwrap_or_default();
-        let zeros = fraction.iter().rev().take_while(|digit| **digit == b'0').count();
-        let digits = Digits { first: text[0], rest: &fraction[..fraction.len() - zeros] };
-        (exponent.and_then(|text| text.parse().ok()).unwrap_or(0), digits)
-    }
-
-    fn push_digits(&mut self, digits: Digits<'_>, range: Range<usize>) {
-        range.for_each(|index| self.push(digits.get(index)));
     }
 
     fn of_text(text: &[u8]) -> Self {
@@ -142,23 +129,50 @@ impl std::fmt::Write for FloatText {
     }
 }
 
-/// Significant digits without trailing zeros; whatever lies beyond them is zero.
-#[derive(Clone, Copy)]
-struct Digits<'a> {
-    first: u8,
-    rest: &'a [u8],
+/// The significant digits of a number, without zeros before or behind.
+struct Digits {
+    /// Zeros behind the digits, so that a range may reach beyond them.
+    digits: [u8; Self::CAPACITY],
+    len: usize,
+    /// The first digit stands for 10 to this power.
+    exponent: i32,
 }
 
-impl Digits<'_> {
-    fn len(self) -> usize {
-        1 + self.rest.len()
+impl Digits {
+    /// Room for 17 digits and the zeros of a plain number beside them.
+    const CAPACITY: usize = 32;
+
+    /// Of a text such as `0.00125`, `100.0` or `1.5e-7`.
+    fn of(text: &str) -> Self {
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let mut digits = Self { digits: [b'0'; Self::CAPACITY], len: 0, exponent: -1 };
+        let mut behind_point = false;
+        for byte in mantissa.bytes() {
+            match byte {
+                b'.' => behind_point = true,
+                b'0' if digits.len == 0 && behind_point => digits.exponent -= 1,
+                b'0' if digits.len == 0 => {}
+                digit => {
+                    digits.push(digit);
+                    digits.exponent += i32::from(!behind_point);
+                }
+            }
+        }
+        digits.exponent += exponent.parse::<i32>().unwrap_or(0);
+        let zeros = digits.digits[..digits.len].iter().rev().take_while(|digit| **digit == b'0').count();
+        digits.len -= zeros;
+        digits
     }
 
-    fn get(self, index: usize) -> u8 {
-        match index {
-            0 => self.first,
-            _ => self.rest.get(index - 1).copied().unwrap_or(b'0'),
+    fn push(&mut self, digit: u8) {
+        if let Some(room) = self.digits.get_mut(self.len) {
+            *room = digit;
+            self.len += 1;
         }
+    }
+
+    fn range(&self, range: Range<usize>) -> &[u8] {
+        &self.digits[range]
     }
 }
 

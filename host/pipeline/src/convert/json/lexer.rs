@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::text::{find_first, is_special};
+
 /// Most levels of arrays and objects.
 const MAX_DEPTH: usize = 1000;
 /// Longest number, in characters.
@@ -141,7 +143,7 @@ impl<'a> Lexer<'a> {
     /// Where the characters that stand for themselves end: at a quote or a backslash.
     fn plain_until(&self, start: usize) -> Result<usize, Syntax> {
         let rest = self.text.get(start..).ok_or(Syntax(start))?;
-        let length = rest.iter().position(|byte| IS_SPECIAL[usize::from(*byte)]).ok_or(Syntax(self.text.len()))?;
+        let length = find_first(rest, is_special).ok_or(Syntax(self.text.len()))?;
         match rest[length] {
             b'"' | b'\\' => Ok(start + length),
             _ => Err(Syntax(start + length)),
@@ -333,16 +335,3 @@ impl<'a> Lexer<'a> {
 fn is_white_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
-
-/// Bytes that end a run of plain characters: quote, backslash and what must not stand in a string.
-const IS_SPECIAL: [bool; 256] = {
-    let mut special = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        special[byte] = true;
-        byte += 1;
-    }
-    special[b'"' as usize] = true;
-    special[b'\\' as usize] = true;
-    special
-};

@@ -62,7 +62,7 @@ pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut start = 0;
-    while let Some(plain) = bytes[start..].iter().position(|byte| NEEDS_ESCAPE[usize::from(*byte)]) {
+    while let Some(plain) = find_first(&bytes[start..], needs_escape) {
         let at = start + plain;
         out.extend_from_slice(&bytes[start..at]);
         start = at + write_escape(text, at, out);
@@ -98,12 +98,21 @@ fn write_unit(unit: u16, out: &mut Vec<u8>) {
 }
 
 /// Quote, backslash, control characters, and the first byte of a character of four.
-const NEEDS_ESCAPE: [bool; 256] = {
-    let mut needs = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        needs[byte] = byte < 0x20 || byte == b'"' as usize || byte == b'\\' as usize || byte >= 0xf0;
-        byte += 1;
-    }
-    needs
-};
+fn needs_escape(byte: u8) -> bool {
+    is_special(byte) | (byte >= 0xf0)
+}
+
+/// Quote, backslash and what must not stand in a string.
+pub(super) fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Where the first such byte is. Most texts have none, so that whole chunks are looked at together.
+pub(super) fn find_first(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
+    const CHUNK: usize = 32;
+    let (chunks, _) = bytes.as_chunks::<CHUNK>();
+    let has_none = |chunk: &&[u8; CHUNK]| !chunk.iter().fold(false, |found, byte| found | wanted(*byte));
+    let start = chunks.iter().take_while(has_none).count() * CHUNK;
+    let found = bytes[start..].iter().position(|byte| wanted(*byte))?;
+    Some(start + found)
+}
