@@ -1,3 +1,4 @@
+use bulkhead_sdk::ErrorKind;
 use bulkhead_sdk::prelude::*;
 use bulkhead_sdk::sink::Payload;
 
@@ -28,7 +29,7 @@ impl SinkTask for FileSinkTask {
         let mut refused = Rejections::none();
         for record in batch {
             match self.write(&record.value()) {
-                Err(error) if *error.kind() == bulkhead_sdk::Kind::Data => refused.add(&record, error.to_string()),
+                Err(error) if *error.kind() == ErrorKind::Data => refused.add(&record, error.to_string()),
                 outcome => outcome?,
             }
         }
@@ -60,7 +61,6 @@ mod tests {
     use std::fs;
 
     use bulkhead_sdk::test::{SinkRun, logged};
-    use bulkhead_sdk::{Kind, Schema};
 
     use super::*;
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_made_fails_the_start_and_says_what_to_do() {
         let error = SinkRun::<FileSinkTask>::try_start([("file", "/no/such/folder/out.txt")]).unwrap_err();
-        assert_eq!(error.kind(), &Kind::Config(Some("file".into())));
+        assert_eq!(error.kind(), &ErrorKind::Config(Some("file".into())));
         assert!(error.to_string().contains("sandbox.files"), "{error}");
     }
 

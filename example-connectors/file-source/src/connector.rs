@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn without_a_file_the_connector_says_why_it_cannot_start() {
         let error = task_configs::<FileSource>([("topic", "t")], 1).unwrap_err();
-        assert_eq!(error.kind(), &bulkhead_sdk::Kind::Config(Some("file".into())));
+        assert_eq!(error.kind(), &bulkhead_sdk::ErrorKind::Config(Some("file".into())));
     }
 
     #[test]

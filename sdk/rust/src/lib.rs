@@ -79,7 +79,7 @@ pub use bindings::base::bulkhead::connect::types::{TopicOffset, TopicPartition};
 pub use config::{Config, Password, RawConfig};
 pub use connector::{Verdict, raise_error, request_task_reconfiguration};
 pub use data::{Schema, SchemaType, Struct, Value};
-pub use error::{Error, Kind, Result};
+pub use error::{Error, Kind as ErrorKind, Result};
 pub use offsets::{Fields, JsonMap, Offsets, Partition, Scalar};
 pub use sink::{Rejections, SinkBatch, SinkConnector, SinkRecord, SinkTask};
 pub use source::{Batch, Delivery, ExactlyOnce, SourceConnector, SourceTask, Wait};

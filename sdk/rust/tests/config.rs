@@ -1,7 +1,7 @@
 //! What `#[derive(Config)]` makes of a struct.
 
 use bulkhead_sdk::prelude::*;
-use bulkhead_sdk::{Config, Kind};
+use bulkhead_sdk::{Config, ErrorKind};
 
 /// Reads orders
 /// from a shop.
@@ -38,7 +38,7 @@ fn parse(pairs: &[(&str, &str)]) -> Result<Settings> {
 /// The message of a refusal, after checking that it names the key.
 fn refusal(key: &str, value: &str) -> String {
     let error = parse(&[(key, value)]).unwrap_err();
-    assert_eq!(error.kind(), &Kind::Config(Some(key.to_owned())));
+    assert_eq!(error.kind(), &ErrorKind::Config(Some(key.to_owned())));
     error.message().to_owned()
 }
 

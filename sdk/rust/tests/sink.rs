@@ -1,6 +1,6 @@
 //! A sink task against the test kit: what it sees of records, and what becomes of its answers.
 
-use bulkhead_sdk::Kind;
+use bulkhead_sdk::ErrorKind;
 use bulkhead_sdk::prelude::*;
 use bulkhead_sdk::test::SinkRun;
 
@@ -72,7 +72,7 @@ fn refused_records_are_named_by_their_place() {
 #[test]
 fn a_batch_comes_again_after_a_retriable_error_and_after_a_crash() {
     let mut run = SinkRun::<Notes>::start(RawConfig::new());
-    assert_eq!(run.put_texts("t", ["again"]).unwrap_err().kind(), &Kind::Retriable);
+    assert_eq!(run.put_texts("t", ["again"]).unwrap_err().kind(), &ErrorKind::Retriable);
     run.put_again().unwrap();
     assert_eq!(notes(), ["t-0@0 null again []"]);
 

@@ -44,6 +44,9 @@ impl WellBehaved {
     /// Waits for the interval and hands over one record: `INSTANCE COUNT`.
     pub(crate) async fn record(&mut self, batch: &mut Batch, wait: &Wait) -> Result<()> {
         wait.sleep(self.interval).await;
+        if bulkhead_sdk::context::should_stop() {
+            return Ok(());
+        }
         batch
             .push(&self.topic)
             .key_fmt(format_args!("{}", self.count))

@@ -251,3 +251,21 @@ impl PartialEq for Number {
         true
     }
 }
+
+/// What Connect calls a type, in small letters.
+pub(super) fn type_name(kind: SchemaType) -> &'static str {
+    match kind {
+        SchemaType::Int8 => "int8",
+        SchemaType::Int16 => "int16",
+        SchemaType::Int32 => "int32",
+        SchemaType::Int64 => "int64",
+        SchemaType::Float32 => "float32",
+        SchemaType::Float64 => "float64",
+        SchemaType::Boolean => "boolean",
+        SchemaType::Text => "string",
+        SchemaType::Bytes => "bytes",
+        SchemaType::Array => "array",
+        SchemaType::MapOf => "map",
+        SchemaType::StructOf => "struct",
+    }
+}

@@ -107,7 +107,7 @@ impl Value<'_> {
             Self::Int64(_) => "int64",
             Self::Float32(_) => "float32",
             Self::Float64(_) => "float64",
-            Self::Text(_) => "text",
+            Self::Text(_) => "string",
             Self::Bytes(_) => "bytes",
             Self::Array(_) => "array",
             Self::Map(_) => "map",

@@ -283,7 +283,7 @@ mod tests {
         let error = batch.finish().unwrap_err().to_string();
         assert_eq!(
             error,
-            "record 0 of the batch can't be written: field `id` doesn't fit: text where the schema says SchemaType::Int64"
+            "record 0 of the batch can't be written: field `id` doesn't fit: string where the schema says int64"
         );
     }
 

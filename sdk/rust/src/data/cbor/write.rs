@@ -1,6 +1,7 @@
 use minicbor::Encoder;
 
 use super::{INT8, INT16, INT32, MAX_DEPTH};
+use crate::data::schema::type_name;
 use crate::data::{Schema, SchemaType, Struct, Value};
 use crate::{Error, Result};
 
@@ -40,7 +41,9 @@ impl<'o> Writer<'o> {
             (SchemaType::Array, Value::Array(elements)) => self.array_under(schema, elements),
             (SchemaType::MapOf, Value::Map(entries)) => self.map_under(schema, entries),
             (SchemaType::StructOf, Value::Struct(fields)) => self.fields_under(schema, fields),
-            (expected, other) => Err(Error::data(format!("{} where the schema says {expected:?}", other.kind()))),
+            (expected, other) => {
+                Err(Error::data(format!("{} where the schema says {}", other.kind(), type_name(expected))))
+            }
         }
     }
 
