@@ -10,6 +10,8 @@ mod effective;
 mod jaas;
 mod rules;
 mod security;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

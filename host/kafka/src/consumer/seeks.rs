@@ -55,7 +55,8 @@ impl Seeks {
         shared: &Shared,
     ) {
         for mut seek in std::mem::take(&mut self.pending) {
-            match seek.attempt(consumer, assigned) {
+            let outcome = if seek.left.is_empty() { Ok(()) } else { seek.attempt(consumer, assigned) };
+            match outcome {
                 Ok(()) if !seek.left.is_empty() => self.pending.push(seek),
                 outcome => {
                     shared.sought(&seek.all);

@@ -60,6 +60,11 @@ fn producer(key: &str) -> Rule {
         "batch.size" => Rule::Mapped("batch.size", at_least_one),
         "buffer.memory" => Rule::Ours,
         "max.request.size" => Rule::Renamed("message.max.bytes"),
+        // librdkafka's second names of what has a default here.
+        "max.in.flight" => Rule::Renamed("max.in.flight.requests.per.connection"),
+        "message.timeout.ms" => Rule::Renamed("delivery.timeout.ms"),
+        "queue.buffering.max.ms" => Rule::Renamed("linger.ms"),
+        "request.required.acks" => Rule::Renamed("acks"),
         "partitioner.class" => Rule::Mapped("partitioner", partitioner),
         "request.timeout.ms" => Rule::Same,
         // `send` never waits.

@@ -87,7 +87,7 @@ impl Owner {
         let left = revoking.deadline.saturating_duration_since(Instant::now());
         if released == Poll::Pending && !left.is_zero() {
             self.revoking = Some(revoking);
-            return Turn::Rest(left);
+            return Turn::Rest(self.seeks.rest().unwrap_or(left).min(left));
         }
         if left.is_zero() {
             tracing::warn!("Partitions go before the task has committed: it took too long.");
