@@ -32,6 +32,7 @@ pub struct Handle {
 struct Published {
     view: Arc<ClusterView>,
     stage: String,
+    starting: bool,
 }
 
 /// See the module's documentation.
@@ -51,7 +52,7 @@ pub struct Driver {
 impl Driver {
     pub fn new(herder: Herder, worker: Worker, work: mpsc::UnboundedReceiver<work::Event>) -> (Self, Handle) {
         let (sender, inbox) = mpsc::channel(INBOX);
-        let published = Published { view: herder.view(), stage: herder.stage() };
+        let published = Published { view: herder.view(), stage: herder.stage(), starting: true };
         let (published, seen) = watch::channel(published);
         let driver = Self {
             herder,
@@ -64,6 +65,11 @@ impl Driver {
             published,
         };
         (driver, Handle { inbox: sender, published: seen })
+    }
+
+    /// To say that the worker is up.
+    pub fn start_signal(&self) -> StartSignal {
+        StartSignal(self.published.clone())
     }
 
     /// Something that happened before [`Self::run`].
@@ -97,16 +103,18 @@ impl Driver {
         self.queue.push_back(Event::Request { id, request });
     }
 
+    /// What others see is published before replies go out: whoever got a reply sees its effect.
     fn step(&mut self, event: Event) {
-        for effect in self.herder.handle(now(), event) {
-            self.perform(effect);
-        }
+        let effects = self.herder.handle(now(), event);
         let (view, stage) = (self.herder.view(), self.herder.stage());
         self.published.send_if_modified(|published| {
             let changed = !Arc::ptr_eq(&published.view, &view) || published.stage != stage;
-            *published = Published { view, stage };
+            (published.view, published.stage) = (view, stage);
             changed
         });
+        for effect in effects {
+            self.perform(effect);
+        }
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -134,6 +142,17 @@ impl Driver {
     }
 }
 
+/// See [`Driver::start_signal`].
+#[derive(Debug)]
+pub struct StartSignal(watch::Sender<Published>);
+
+impl StartSignal {
+    /// From now on `/health` takes the worker for started.
+    pub fn up(self) {
+        self.0.send_modify(|published| published.starting = false);
+    }
+}
+
 impl HerderHandle for Handle {
     async fn request(&self, request: Request) -> Result<Reply, Refusal> {
         let (answer, reply) = oneshot::channel();
@@ -148,6 +167,10 @@ impl HerderHandle for Handle {
 
     fn stage(&self) -> String {
         self.published.borrow().stage.clone()
+    }
+
+    fn is_starting(&self) -> bool {
+        self.published.borrow().starting
     }
 }
 

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc};
-use bulkhead_pipeline::{convert, transform};
+use bulkhead_pipeline::convert;
 
 /// The catalogue that REST lists and the herder validates against.
 pub fn catalog(connectors: &PluginCatalog) -> Arc<PluginCatalog> {
     let connectors = connectors.iter().map(|plugin| PluginDesc::clone(plugin));
-    let ours = convert::builtin_plugins().into_iter().chain(transform::builtin_plugins());
-    Arc::new(PluginCatalog::new(connectors.chain(ours)))
+    Arc::new(PluginCatalog::new(connectors.chain(convert::builtin_plugins())))
 }

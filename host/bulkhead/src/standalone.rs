@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use bulkhead_rest::{AdminListeners, HerderHandle, Listener, Resources, ServerInf
 use bulkhead_sandbox::Sandbox;
 use bulkhead_worker::Worker;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +34,9 @@ use crate::{plugins, properties, telemetry};
 
 /// How long a broker may take to answer at the start.
 const KAFKA_START: Duration = Duration::from_secs(15);
+
+/// How long requests that are being answered may hold up the end.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// What the properties say, read and checked.
 struct Settings {
@@ -51,6 +57,7 @@ struct Listeners {
 /// Runs the worker until it is told to end by SIGTERM or SIGINT.
 pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let loggers = telemetry::init();
+    let mut end = pin!(end_signal()?);
     let embedded = embedded_kafka(&arguments)?;
     let settings = Settings::read(&arguments, embedded.as_ref())?;
     let files = connector_files(&arguments.connectors)?;
@@ -70,19 +77,27 @@ pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let (mut driver, handle) = Driver::new(herder, worker, work);
     driver.push(Event::Plugins(catalog));
 
+    let up = driver.start_signal();
     let stop = CancellationToken::new();
     let driven = tokio::spawn(driver.run(stop.clone()));
     let served = listeners.serve(&handle, &loggers, &settings.rest, cluster_id, &stop);
-    let created = create_connectors(&handle, files).await;
-    if created.is_ok() {
-        tracing::info!("The worker is up.");
-        stop_signal().await?;
-        tracing::info!("The worker stops.");
-    }
+    let outcome = tokio::select! {
+        created = create_connectors(&handle, files) => match created {
+            Ok(()) => {
+                up.up();
+                tracing::info!("The worker is up.");
+                (&mut end).await
+            }
+            Err(error) => Err(error),
+        },
+        ended = &mut end => ended,
+    };
+    tracing::info!("The worker stops.");
     stop.cancel();
     driven.await.context("the herder's driver failed")?;
-    served.wait().await;
-    created
+    // What is still being answered is answered; what hangs isn't waited for.
+    let _ = timeout(LAST_ANSWERS, served.wait()).await;
+    outcome
 }
 
 /// The broker lives as long as what is returned.
@@ -113,7 +128,7 @@ impl Settings {
             offsets: PathBuf::from(offsets),
             rest: bulkhead_rest::Settings::from_properties(&properties).with_context(file)?,
             worker: bulkhead_worker::Settings::from_properties(&properties).with_context(file)?,
-            sandbox: bulkhead_sandbox::Settings::from_properties(&properties).with_context(file)?,
+            sandbox: bulkhead_sandbox::Settings::parse(&properties, bulkhead_sandbox::Mode::Standalone).with_context(file)?,
             kafka: bulkhead_kafka::Settings::from_properties(&properties).with_context(file)?,
             properties,
         })
@@ -229,13 +244,15 @@ async fn bind_all(key: &'static str, listeners: &[Listener]) -> anyhow::Result<V
     Ok(sockets)
 }
 
-async fn stop_signal() -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
+/// Completes with SIGTERM or SIGINT, also with one that came before it was waited for.
+fn end_signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok(())
+    })
 }

@@ -30,7 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("bulkhead-sdk-macros", &[]),
     ("bulkhead-sdk", &["bulkhead-sdk-macros"]),
-    ("bulkhead-testkit", &["bulkhead-model", "bulkhead-pipeline", "bulkhead-sandbox"]),
+    ("bulkhead-testkit", &["bulkhead-doubles", "bulkhead-model", "bulkhead-pipeline", "bulkhead-sandbox"]),
     ("file-source", &["bulkhead-sdk"]),
     ("file-sink", &["bulkhead-sdk"]),
     ("generator-source", &["bulkhead-sdk"]),

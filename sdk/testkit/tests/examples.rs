@@ -1,0 +1,72 @@
+//! The example connectors as components. `cargo xtask guests` compiles them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bulkhead_testkit::{Failure, Kit};
+
+fn component(file: &str) -> PathBuf {
+    let plugins = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins");
+    let file = plugins.join(file);
+    assert!(file.exists(), "{} is missing: run `cargo xtask guests`", file.display());
+    file
+}
+
+#[test]
+fn a_file_source_loses_nothing_when_it_is_killed_at_any_record() {
+    let kit = Kit::open(component("file_source.wasm")).unwrap();
+    let input = kit.folder().join("in.txt");
+    fs::write(&input, "one\ntwo\nthree\nfour\n").unwrap();
+    let config = [("connector.class", "FileStreamSource"), ("topic", "t"), ("file", input.to_str().unwrap())];
+    let mut run = kit.source(config).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        seen.extend(run.take(1).unwrap());
+        run.commit().unwrap();
+        run.kill();
+        run.restart_from_committed().unwrap();
+    }
+    assert_eq!(seen, ["one", "two", "three", "four"]);
+}
+
+#[test]
+fn a_file_sink_has_written_what_it_lets_be_committed() {
+    let kit = Kit::open(component("file_sink.wasm")).unwrap();
+    let output = kit.folder().join("out.txt");
+    let config = [("connector.class", "FileStreamSink"), ("topics", "t"), ("file", output.to_str().unwrap())];
+    let mut run = kit.sink(config).unwrap();
+    assert!(run.put_texts(&["one", "two"]).unwrap().is_empty());
+    assert_eq!(run.commit().unwrap(), 2);
+    run.kill();
+    assert_eq!(fs::read_to_string(&output).unwrap(), "one\ntwo\n");
+}
+
+#[test]
+fn a_generator_goes_on_where_it_was_committed() {
+    let kit = Kit::open(component("generator_source.wasm")).unwrap();
+    let config = [("connector.class", "GeneratorSource"), ("topic", "t"), ("rate", "100000"), ("count", "10")];
+    let mut run = kit.source(config).unwrap();
+    let first = run.take(4).unwrap();
+    run.commit().unwrap();
+    run.restart_from_committed().unwrap();
+    let rest = run.take(6).unwrap();
+    assert_eq!(first.iter().chain(&rest).collect::<std::collections::BTreeSet<_>>().len(), 10);
+    assert!(matches!(run.take(1), Err(Failure::TooFew { found: 0, .. })));
+}
+
+#[test]
+fn a_crash_is_an_error_with_its_cause() {
+    let kit = Kit::open(component("bulkhead_test_guests.wasm")).unwrap();
+    let config = [("connector.class", "io.bulkhead.test.Hostile"), ("mode", "exit")];
+    let failure = kit.source(config).unwrap().take(1).unwrap_err();
+    assert!(failure.to_string().contains("exit(7)"), "{failure}");
+}
+
+#[test]
+fn a_file_that_is_no_component_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broken.wasm");
+    fs::write(&file, "no wasm").unwrap();
+    let error = Kit::open(&file).map(drop).unwrap_err().to_string();
+    assert!(error.contains("broken.wasm"), "{error}");
+}
