@@ -59,7 +59,7 @@ impl Herder {
             | ConfigRecord::Commit { .. } => self.reconcile(&name),
         }
         self.go_on_writing(&name);
-        self.drop_tasks_if_stopped(&name);
+        self.drop_leftovers(&name);
     }
 
     pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
@@ -106,7 +106,7 @@ impl Herder {
                 self.refuse_unwritten(id, error)
             }
             Then::TasksPublished => self.tasks_not_published(name, error),
-            Then::TasksDropped => {}
+            Then::TasksDropped => self.tasks_not_dropped(name),
         }
         self.advance(name);
     }

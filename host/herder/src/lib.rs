@@ -19,6 +19,7 @@ mod changes;
 mod cluster_config;
 mod config_log;
 mod instances;
+mod leftovers;
 mod lifecycle;
 mod offsets;
 mod questions;
@@ -51,6 +52,7 @@ use assignment::Assignment;
 use changes::Changes;
 use cluster_config::ClusterConfig;
 use instances::Instances;
+use leftovers::Leftovers;
 use questions::{Question, Questions};
 use status_log::StatusWrites;
 use statuses::Statuses;
@@ -106,6 +108,7 @@ pub struct Herder {
     changes: Changes,
     questions: Questions,
     reconfigurations: Reconfigurations,
+    leftovers: Leftovers,
     status_writes: StatusWrites,
     waiting: Vec<(RequestId, Wait)>,
     view: Arc<ClusterView>,
@@ -130,6 +133,7 @@ impl Herder {
             changes: Changes::default(),
             questions: Questions::default(),
             reconfigurations: Reconfigurations::default(),
+            leftovers: Leftovers::default(),
             status_writes: StatusWrites::default(),
             waiting: Vec::new(),
             touched: BTreeSet::new(),
@@ -197,6 +201,7 @@ impl Herder {
     fn tick(&mut self) {
         self.retry_statuses();
         self.retry_reconfigurations();
+        self.retry_leftovers();
     }
 
     fn reply(&mut self, id: RequestId, answer: Result<Reply, Refusal>) {
@@ -210,7 +215,8 @@ impl Herder {
 
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<Millis> {
-        let deadlines = [self.status_writes.next_deadline(), self.reconfigurations.next_deadline()];
+        let statuses = self.status_writes.next_deadline();
+        let deadlines = [statuses, self.reconfigurations.next_deadline(), self.leftovers.next_deadline()];
         deadlines.into_iter().flatten().min()
     }
 

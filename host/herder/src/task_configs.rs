@@ -190,26 +190,6 @@ impl Herder {
         );
     }
 
-    /// A stop that was written but not acknowledged may be overtaken by task configurations that were
-    /// on their way: they are taken back, since a stopped connector has no tasks.
-    pub(crate) fn drop_tasks_if_stopped(&mut self, name: &ConnectorName) {
-        if self.has_tasks_though_stopped(name) {
-            self.submit(name, Change::DropTasks);
-        }
-    }
-
-    pub(crate) fn begin_drop_tasks(&mut self, name: &ConnectorName) {
-        if self.has_tasks_though_stopped(name) {
-            let commit = ConfigRecord::Commit { name: name.clone(), tasks: 0 };
-            self.write(name, [vec![commit]], Then::TasksDropped);
-        }
-    }
-
-    fn has_tasks_though_stopped(&self, name: &ConnectorName) -> bool {
-        let has_tasks = self.cluster.get(name).is_some_and(|connector| connector.has_task(0));
-        has_tasks && self.cluster.target(name) == TargetState::Stopped
-    }
-
     /// The connector has the tasks it wants, unless it has changed its mind meanwhile.
     fn reconfigured(&mut self, name: &ConnectorName) {
         let ended = self.reconfigurations.under_way.remove(name);

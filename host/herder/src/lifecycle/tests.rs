@@ -1,7 +1,7 @@
 use bulkhead_model::Instance;
 
 use super::*;
-use crate::api::{Event, Request};
+use crate::api::Request;
 use crate::testing::{AppendError, Sim, create, orders, patch, source, text};
 
 #[test]
@@ -260,17 +260,4 @@ fn who_waits_for_a_connector_that_is_deleted_is_told_so() {
     assert_eq!(sim.answer(deleted).map(text), Some("done".to_owned()));
     let answer = "409 orders was deleted or stopped before the request was done";
     assert_eq!(sim.answer(created).map(text), Some(answer.to_owned()));
-}
-
-#[test]
-fn tasks_published_behind_an_unacknowledged_stop_are_taken_back() {
-    let mut sim = Sim::new();
-    sim.create(&[]);
-    sim.set_target(TargetState::Stopped);
-    let task = ConfigRecord::Task { id: orders().task(0), config: RawConfig::new() };
-    sim.deliver(Event::ConfigRecord(task));
-    sim.deliver(Event::ConfigRecord(ConfigRecord::Commit { name: orders(), tasks: 1 }));
-    sim.settle();
-    assert_eq!(sim.status("orders"), "STOPPED []");
-    assert_eq!(text(sim.ask(Request::TaskInfos { name: orders() })), "");
 }
