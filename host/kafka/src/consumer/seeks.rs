@@ -108,6 +108,7 @@ impl Seek {
     }
 }
 
+/// What became of one partition of an attempt. It is outdated if the assignment moved on meanwhile.
 enum Taken {
     Yes,
     NotYet,
@@ -117,7 +118,9 @@ enum Taken {
 fn judge(outcome: KafkaResult<()>) -> Taken {
     let Err(error) = outcome else { return Taken::Yes };
     match error.rdkafka_error_code() {
-        Some(Code::State | Code::PreviousInProgress | Code::OperationTimedOut | Code::InProgress) => Taken::NotYet,
+        Some(Code::State | Code::Outdated | Code::PreviousInProgress | Code::OperationTimedOut | Code::InProgress) => {
+            Taken::NotYet
+        }
         _ => Taken::Never(error),
     }
 }

@@ -102,18 +102,20 @@ impl Sessions {
 
     /// Tells a record's session what became of it.
     pub(super) fn settle(&self, ticket: Ticket, bytes: usize, tell: impl FnOnce(&dyn Delivery)) {
-        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(Some(session)) = slots.get(usize::from(ticket.slot)) else {
+        let Some(session) = self.get(ticket.slot) else {
             tracing::error!(slot = ticket.slot, "A delivery report belongs to no session.");
             return;
         };
         tell(&*session.delivery);
         let last = session.settled(bytes);
-        let done = last && session.closed.load(Ordering::Acquire);
-        drop(slots);
-        if done {
+        if last && session.closed.load(Ordering::Acquire) {
             self.free(ticket.slot);
         }
+    }
+
+    fn get(&self, slot: u16) -> Option<Arc<Session>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.get(usize::from(slot))?.clone()
     }
 
     pub(super) fn is_empty(&self) -> bool {
