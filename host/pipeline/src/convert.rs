@@ -9,7 +9,7 @@ use bulkhead_model::value::{Schema, Value};
 use crate::batch::{Encoding, Item};
 
 mod bytes;
-mod cache;
+pub(crate) mod cache;
 mod charset;
 mod display;
 pub mod item;

@@ -13,3 +13,4 @@ pub mod ports;
 pub mod sink;
 pub mod source;
 pub mod tolerance;
+pub mod transform;

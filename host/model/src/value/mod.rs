@@ -14,5 +14,5 @@ pub use decimal::{Decimal, Number};
 pub use error::DataError;
 pub use number::{FloatText, write_f32, write_f64};
 pub use rich::Logical;
-pub use schema::{Field, Schema, SchemaType, logical};
+pub use schema::{Field, Parameters, Schema, SchemaType, logical};
 pub use value::{Struct, Value};

@@ -24,9 +24,12 @@ pub struct Schema {
     pub version: Option<i32>,
     pub doc: Option<Arc<str>>,
     /// In order; `None` if they were never set, which isn't the same as empty.
-    pub parameters: Option<Vec<(Arc<str>, Arc<str>)>>,
+    pub parameters: Option<Parameters>,
     pub default: Option<Value>,
 }
+
+/// Texts by name, in order.
+pub type Parameters = Vec<(Arc<str>, Arc<str>)>;
 
 /// The type, with what it is made of. Item, key and value schemas may be absent: Connect's parser of
 /// header texts makes such schemas.

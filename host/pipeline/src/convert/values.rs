@@ -11,6 +11,7 @@ mod temporal;
 mod token;
 mod write;
 
+pub(crate) use number::{as_double, as_long};
 pub(crate) use parse::parse;
 pub(crate) use write::write;
 

@@ -8,7 +8,7 @@ use bulkhead_model::RawConfig;
 use bulkhead_model::value::{Decimal, Field, Schema, SchemaType, Struct, Value};
 use serde_json::Value as Json;
 
-/// A value of a class that Connect doesn't know.
+/// A value of a class that Connect doesn't know, or something else that cannot come up here.
 #[derive(Debug)]
 pub struct Outside;
 
@@ -78,10 +78,8 @@ pub fn value(json: &Json, place: Option<&Arc<Schema>>) -> Result<Value, Outside>
             scale: content["scale"].as_i64().unwrap().try_into().unwrap(),
             ..Decimal::parse(content["unscaled"].as_str().unwrap()).unwrap()
         }),
-        // The nearest that a value of ours comes to it.
-        "biginteger" => Value::Decimal(Decimal::parse(text()).unwrap()),
         "instant" => Value::Instant(text().parse().unwrap()),
-        "other" => return Err(Outside),
+        "biginteger" | "other" => return Err(Outside),
         "array" => Value::Array(items(content, place)?),
         "map" => Value::Map(entries(content, place)?),
         "struct" => Value::Struct(structure(content, place)?),

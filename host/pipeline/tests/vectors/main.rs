@@ -9,6 +9,7 @@
 mod cbor;
 mod converters;
 mod form;
+mod transforms;
 
 use std::path::PathBuf;
 

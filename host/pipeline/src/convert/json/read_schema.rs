@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_model::value::{Field, Schema, SchemaType};
+use bulkhead_model::value::{Field, Parameters, Schema, SchemaType};
 
 use super::node::Node;
 use super::read::read_payload;
@@ -97,7 +97,7 @@ fn read_fields(node: &Node<'_>, settings: &Settings) -> Result<Vec<Field>, Conve
 }
 
 /// Texts only; an empty object is as good as none.
-fn read_parameters(node: &Node<'_>) -> Result<Option<Vec<(Arc<str>, Arc<str>)>>, ConvertError> {
+fn read_parameters(node: &Node<'_>) -> Result<Option<Parameters>, ConvertError> {
     let Some(Node::Object(members)) = node.get("parameters") else { return Ok(None) };
     let parameters = members.iter().map(|(key, value)| match value.as_text() {
         Some(value) => Ok((Arc::from(&**key), Arc::from(value))),

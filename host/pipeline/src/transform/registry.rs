@@ -1,0 +1,232 @@
+//! Which transform or predicate a class name stands for.
+
+use bulkhead_model::config::{ConfigDef, RawConfig, TypedConfig};
+use bulkhead_model::plugin::{PluginDesc, PluginKind};
+
+use super::cast::Cast;
+use super::drop_headers::DropHeaders;
+use super::extract_field::ExtractField;
+use super::filter::Filter;
+use super::flatten::Flatten;
+use super::header_from::HeaderFrom;
+use super::hoist_field::HoistField;
+use super::insert_field::InsertField;
+use super::insert_header::InsertHeader;
+use super::mask_field::MaskField;
+use super::predicate::{HasHeaderKey, RecordIsTombstone, TopicNameMatches};
+use super::record::Side;
+use super::regex_router::RegexRouter;
+use super::replace_field::ReplaceField;
+use super::set_schema_metadata::SetSchemaMetadata;
+use super::timestamp_converter::TimestampConverter;
+use super::timestamp_router::TimestampRouter;
+use super::value_to_key::ValueToKey;
+use super::{Predicate, Transform};
+use crate::convert::{CONNECT_VERSION, ConvertError};
+
+const TRANSFORMS: &str = "org.apache.kafka.connect.transforms";
+const PREDICATES: &str = "org.apache.kafka.connect.transforms.predicates";
+
+type Made<T> = Result<Box<T>, ConvertError>;
+
+/// One class, or a pair of classes for keys and values.
+struct Class<M> {
+    /// Without the package; classes that come in pairs have a `$` behind, to be followed by the side.
+    name: &'static str,
+    documentation: &'static str,
+    config_def: fn() -> ConfigDef,
+    make: M,
+}
+
+type MakeTransform = fn(Side, &TypedConfig) -> Made<dyn Transform>;
+type MakePredicate = fn(&TypedConfig) -> Made<dyn Predicate>;
+
+const TRANSFORM_CLASSES: [Class<MakeTransform>; 16] = [
+    Class {
+        name: "Cast$",
+        documentation: "Casts fields, or the whole, to other primitive types.",
+        config_def: Cast::config_def,
+        make: |side, config| Ok(Box::new(Cast::new(side, config)?)),
+    },
+    Class {
+        name: "DropHeaders",
+        documentation: "Removes headers by name.",
+        config_def: DropHeaders::config_def,
+        make: |_, config| Ok(Box::new(DropHeaders::new(config)?)),
+    },
+    Class {
+        name: "ExtractField$",
+        documentation: "Puts one field in place of the whole.",
+        config_def: ExtractField::config_def,
+        make: |side, config| Ok(Box::new(ExtractField::new(side, config)?)),
+    },
+    Class {
+        name: "Filter",
+        documentation: "Drops records; to be used with a predicate.",
+        config_def: ConfigDef::default,
+        make: |_, _| Ok(Box::new(Filter)),
+    },
+    Class {
+        name: "Flatten$",
+        documentation: "Makes one level of nested structs or maps.",
+        config_def: Flatten::config_def,
+        make: |side, config| Ok(Box::new(Flatten::new(side, config)?)),
+    },
+    Class {
+        name: "HeaderFrom$",
+        documentation: "Copies or moves fields to headers.",
+        config_def: HeaderFrom::config_def,
+        make: |side, config| Ok(Box::new(HeaderFrom::new(side, config)?)),
+    },
+    Class {
+        name: "HoistField$",
+        documentation: "Wraps the whole in a struct or map with one field.",
+        config_def: HoistField::config_def,
+        make: |side, config| Ok(Box::new(HoistField::new(side, config)?)),
+    },
+    Class {
+        name: "InsertField$",
+        documentation: "Adds topic, partition, offset, timestamp or a fixed text as a field.",
+        config_def: InsertField::config_def,
+        make: |side, config| Ok(Box::new(InsertField::new(side, config)?)),
+    },
+    Class {
+        name: "InsertHeader",
+        documentation: "Adds a header with a fixed value.",
+        config_def: InsertHeader::config_def,
+        make: |_, config| Ok(Box::new(InsertHeader::new(config)?)),
+    },
+    Class {
+        name: "MaskField$",
+        documentation: "Replaces the values of fields by zeros or a fixed text.",
+        config_def: MaskField::config_def,
+        make: |side, config| Ok(Box::new(MaskField::new(side, config)?)),
+    },
+    Class {
+        name: "RegexRouter",
+        documentation: "Changes the topic by a regular expression.",
+        config_def: RegexRouter::config_def,
+        make: |_, config| Ok(Box::new(RegexRouter::new(config)?)),
+    },
+    Class {
+        name: "ReplaceField$",
+        documentation: "Keeps, drops and renames fields.",
+        config_def: ReplaceField::config_def,
+        make: |side, config| Ok(Box::new(ReplaceField::new(side, config)?)),
+    },
+    Class {
+        name: "SetSchemaMetadata$",
+        documentation: "Sets name or version of the schema of a struct.",
+        config_def: SetSchemaMetadata::config_def,
+        make: |side, config| Ok(Box::new(SetSchemaMetadata::new(side, config)?)),
+    },
+    Class {
+        name: "TimestampConverter$",
+        documentation: "Converts between texts, unix times, Date, Time and Timestamp.",
+        config_def: TimestampConverter::config_def,
+        make: |side, config| Ok(Box::new(TimestampConverter::new(side, config)?)),
+    },
+    Class {
+        name: "TimestampRouter",
+        documentation: "Changes the topic by the record's timestamp.",
+        config_def: TimestampRouter::config_def,
+        make: |_, config| Ok(Box::new(TimestampRouter::new(config)?)),
+    },
+    Class {
+        name: "ValueToKey",
+        documentation: "Makes a new key from fields of the value.",
+        config_def: ValueToKey::config_def,
+        make: |_, config| Ok(Box::new(ValueToKey::new(config)?)),
+    },
+];
+
+const PREDICATE_CLASSES: [Class<MakePredicate>; 3] = [
+    Class {
+        name: "HasHeaderKey",
+        documentation: "True of records with a header of some name.",
+        config_def: HasHeaderKey::config_def,
+        make: |config| Ok(Box::new(HasHeaderKey::new(config)?)),
+    },
+    Class {
+        name: "RecordIsTombstone",
+        documentation: "True of records whose value is null.",
+        config_def: ConfigDef::default,
+        make: |_| Ok(Box::new(RecordIsTombstone)),
+    },
+    Class {
+        name: "TopicNameMatches",
+        documentation: "True of records whose topic matches a regular expression.",
+        config_def: TopicNameMatches::config_def,
+        make: |config| Ok(Box::new(TopicNameMatches::new(config)?)),
+    },
+];
+
+/// Makes a transform from its own part of the configuration.
+pub(super) fn make_transform(class: &str, config: &RawConfig) -> Made<dyn Transform> {
+    for known in &TRANSFORM_CLASSES {
+        if let Some(side) = known.side_of(class) {
+            return (known.make)(side, &parse(&(known.config_def)(), config)?);
+        }
+    }
+    Err(ConvertError::Config(format!("there is no transform of class {class}")))
+}
+
+/// Makes a predicate from its own part of the configuration.
+pub(super) fn make_predicate(class: &str, config: &RawConfig) -> Made<dyn Predicate> {
+    let named = |known: &&Class<MakePredicate>| class == known.name || class == format!("{PREDICATES}.{}", known.name);
+    match PREDICATE_CLASSES.iter().find(named) {
+        Some(known) => (known.make)(&parse(&(known.config_def)(), config)?),
+        None => Err(ConvertError::Config(format!("there is no predicate of class {class}"))),
+    }
+}
+
+fn parse(def: &ConfigDef, config: &RawConfig) -> Result<TypedConfig, ConvertError> {
+    def.parse(config).map_err(|errors| ConvertError::Config(errors.join("; ")))
+}
+
+/// All transforms and predicates.
+pub fn builtin_plugins() -> Vec<PluginDesc> {
+    let transforms = TRANSFORM_CLASSES.iter().flat_map(|class| {
+        let names = class.full_names();
+        names.into_iter().map(|name| describe(name, PluginKind::Transformation, class.documentation, class.config_def))
+    });
+    let predicates = PREDICATE_CLASSES.iter().map(|class| {
+        let name = format!("{PREDICATES}.{}", class.name);
+        describe(name, PluginKind::Predicate, class.documentation, class.config_def)
+    });
+    transforms.chain(predicates).collect()
+}
+
+fn describe(class: String, kind: PluginKind, documentation: &str, config_def: fn() -> ConfigDef) -> PluginDesc {
+    PluginDesc {
+        class,
+        aliases: Vec::new(),
+        kind,
+        version: Some(CONNECT_VERSION.to_owned()),
+        documentation: documentation.to_owned(),
+        config: config_def(),
+    }
+}
+
+impl Class<MakeTransform> {
+    /// Whether `name` is this class, and for which side. The classes of a pair go by their full names
+    /// only: `Key` and `Value` could be anybody's.
+    fn side_of(&self, name: &str) -> Option<Side> {
+        let simple = name.strip_prefix(TRANSFORMS).and_then(|name| name.strip_prefix('.'));
+        match simple.unwrap_or(name).strip_prefix(self.name)? {
+            "" if !self.is_pair() => Some(Side::Value),
+            "Key" if self.is_pair() && simple.is_some() => Some(Side::Key),
+            "Value" if self.is_pair() && simple.is_some() => Some(Side::Value),
+            _ => None,
+        }
+    }
+
+    fn full_names(&self) -> Vec<String> {
+        let sides: &[&str] = if self.is_pair() { &["Key", "Value"] } else { &[""] };
+        sides.iter().map(|side| format!("{TRANSFORMS}.{}{side}", self.name)).collect()
+    }
+
+    fn is_pair(&self) -> bool {
+        self.name.ends_with('$')
+    }
+}
