@@ -1,179 +1,176 @@
-//! Floating point numbers as Java writes them.
-//!
-//! Connect's texts (JSON, headers, `toString`) hold `1.0E10` and `100.0` where Rust writes `1e10` and
-//! `100`. Digits are the shortest that read back as the same number; where a single digit would do, Java
-//! takes the two nearest ones (`4.9E-324`), which this follows. Java 17 sometimes prints more digits
-//! than needed; this doesn't.
+//! Numbers in text, before anybody has decided which type they get.
 
-use std::fmt::{LowerExp, Write as _};
-use std::ops::{Deref, Range};
+use bytes::Bytes;
+use num_bigint::BigInt;
 
-/// The text of a number, on the stack.
-#[derive(Clone, Copy, Debug)]
-pub struct FloatText {
-    bytes: [u8; Self::CAPACITY],
-    len: usize,
+use super::decimal::shortest;
+use super::{DataError, Decimal};
+
+/// Longest number text that is read as a number; turning digits into bits takes quadratic time, and the
+/// digits are a stranger's.
+const MAX_DIGITS: usize = 10_000;
+
+/// A number as it was written: sign, digits, scale. Nothing is expanded, so `1E999999999` costs nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    negative: bool,
+    /// At least one; leading zeros dropped, zero is `0`.
+    digits: String,
+    scale: i32,
 }
 
-/// Appends `number` in Java's form: plain from 0.001 up to 10 million, with an exponent beyond.
-pub fn write_f64(number: f64, out: &mut String) {
-    out.push_str(&FloatText::of_f64(number));
-}
-
-/// As [`write_f64`], with the digits that a 32-bit float needs.
-pub fn write_f32(number: f32, out: &mut String) {
-    out.push_str(&FloatText::of_f32(number));
-}
-
-impl FloatText {
-    /// Room for 17 digits, two signs, a point and an exponent.
-    const CAPACITY: usize = 32;
-
-    const EMPTY: Self = Self { bytes: [0; Self::CAPACITY], len: 0 };
-
-    pub fn of_f64(number: f64) -> Self {
-        match number {
-            _ if number.is_nan() => Self::of_text(b"NaN"),
-            f64::INFINITY => Self::of_text(b"Infinity"),
-            f64::NEG_INFINITY => Self::of_text(b"-Infinity"),
-            _ if number == 0.0 => Self::of_text(if number.is_sign_negative() { b"-0.0" } else { b"0.0" }),
-            _ if number.is_subnormal() => Self::of_subnormal(number),
-            _ => Self::of_shortest(zmij::Buffer::new().format_finite(number)),
+impl Number {
+    /// Java's syntax: a sign, digits with at most one point among them, an exponent.
+    pub fn parse(text: &str) -> Result<Self, DataError> {
+        let not_a_number = || DataError(format!("`{}` is no number", text.chars().take(100).collect::<String>()));
+        if text.len() > MAX_DIGITS {
+            return Err(not_a_number());
         }
-    }
-
-    pub fn of_f32(number: f32) -> Self {
-        match number {
-            _ if number.is_subnormal() => Self::of_subnormal(number),
-            _ if number.is_normal() => Self::of_shortest(zmij::Buffer::new().format_finite(number)),
-            _ => Self::of_f64(number.into()),
+        let (negative, unsigned) = split_sign(text);
+        let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+            Some(at) => (&unsigned[..at], parse_exponent(&unsigned[at + 1..]).ok_or_else(not_a_number)?),
+            None => (unsigned, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let mut digits = String::with_capacity(whole.len() + fraction.len());
+        digits.push_str(whole);
+        digits.push_str(fraction);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(not_a_number());
         }
+        let scale = i32::try_from(fraction.len() as i64 - exponent).map_err(|_| not_a_number())?;
+        let zeros = digits.bytes().take_while(|byte| *byte == b'0').count();
+        digits.drain(..zeros.min(digits.len() - 1));
+        Ok(Self { negative: negative && digits != "0", digits, scale })
     }
 
-    /// From a text in whatever layout.
-    fn of_shortest(text: &str) -> Self {
-        let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let mut result = Self::of_text(if unsigned.len() < text.len() { b"-" } else { b"" });
-        result.lay_out(&Digits::of(unsigned));
-        result
+    pub fn scale(&self) -> i32 {
+        self.scale
     }
 
-    /// Only these numbers are so coarse that a second digit isn't a zero.
-    fn of_subnormal(number: impl LowerExp) -> Self {
-        let shortest = format!("{number:e}");
-        let digits = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
-        let text = if digits == 1 { format!("{number:.1e}") } else { shortest };
-        Self::of_shortest(&text)
+    pub fn is_zero(&self) -> bool {
+        self.digits == "0"
     }
 
-    /// Places point and exponent among digits.
-    fn lay_out(&mut self, digits: &Digits) {
-        let exponent = digits.exponent;
-        match exponent {
-            -3..0 => {
-                self.extend(b"0.");
-                (exponent..-1).for_each(|_| self.push(b'0'));
-                self.extend(digits.range(0..digits.len));
+    /// Whether nothing but zeros stands behind the point.
+    pub fn is_whole(&self) -> bool {
+        let behind = usize::try_from(self.scale).unwrap_or(0);
+        self.is_zero()
+            || (behind < self.digits.len() && self.digits.bytes().rev().take(behind).all(|digit| digit == b'0'))
+    }
+
+    /// The number, if it is a whole one within 64 bits.
+    pub fn to_i64(&self) -> Option<i64> {
+        if !self.is_whole() {
+            return None;
+        }
+        if self.is_zero() {
+            return Some(0);
+        }
+        let whole = self.whole_digits();
+        let zeros = self.trailing_zeros();
+        if whole.len() as i64 + zeros > 19 {
+            return None;
+        }
+        let magnitude: i128 = whole.parse::<i128>().ok()? * 10_i128.pow(u32::try_from(zeros).ok()?);
+        i64::try_from(if self.negative { -magnitude } else { magnitude }).ok()
+    }
+
+    /// The lowest 64 bits of the number with its fraction cut: `BigDecimal.longValue`.
+    pub fn low_bits(&self) -> i64 {
+        let Ok(zeros) = u32::try_from(self.trailing_zeros()) else {
+            return 0;
+        };
+        // 10^64 is a multiple of 2^64.
+        if zeros >= 64 {
+            return 0;
+        }
+        let magnitude = self
+            .whole_digits()
+            .bytes()
+            .fold(0_i64, |number, digit| number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')))
+            .wrapping_mul(10_i64.wrapping_pow(zeros));
+        if self.negative { magnitude.wrapping_neg() } else { magnitude }
+    }
+
+    /// Nearest double; infinite if there is none. A negative zero doesn't exist here.
+    pub fn to_f64(&self) -> f64 {
+        self.exponent_form().parse().unwrap_or(f64::NAN)
+    }
+
+    /// Nearest float.
+    pub fn to_f32(&self) -> f32 {
+        self.exponent_form().parse().unwrap_or(f32::NAN)
+    }
+
+    pub fn to_decimal(&self) -> Decimal {
+        Decimal { unscaled: self.unscaled(), scale: self.scale }
+    }
+
+    /// The same number with zeros added or dropped behind the point; none if there are none to drop, or
+    /// too many to add.
+    pub(super) fn with_scale(mut self, scale: i32) -> Option<Self> {
+        let added = i64::from(scale) - i64::from(self.scale);
+        if self.is_zero() {
+            // Zero is zero at any scale.
+        } else if let Ok(added) = usize::try_from(added) {
+            if added > MAX_DIGITS {
+                return None;
             }
-            0..7 => {
-                let whole = exponent as usize + 1;
-                self.extend(digits.range(0..whole));
-                self.push(b'.');
-                self.extend(digits.range(whole..digits.len.max(whole + 1)));
+            self.digits.extend(std::iter::repeat_n('0', added));
+        } else {
+            let kept = self.digits.len().checked_sub(usize::try_from(-added).ok()?)?;
+            if self.digits[kept..].bytes().any(|digit| digit != b'0') {
+                return None;
             }
-            _ => {
-                self.extend(digits.range(0..1));
-                self.push(b'.');
-                self.extend(digits.range(1..digits.len.max(2)));
-                // Writing fails only when the text is full, and it has room for any number.
-                let _ = write!(self, "E{exponent}");
-            }
+            self.digits.truncate(kept);
+        }
+        self.scale = scale;
+        Some(self)
+    }
+
+    fn unscaled(&self) -> Bytes {
+        let sign = if self.negative { "-" } else { "" };
+        let text = format!("{sign}{}", self.digits);
+        match text.parse::<i64>() {
+            Ok(number) => shortest(&number.to_be_bytes()),
+            Err(_) => Bytes::from(text.parse::<BigInt>().unwrap_or_default().to_signed_bytes_be()),
         }
     }
 
-    fn of_text(text: &[u8]) -> Self {
-        let mut result = Self::EMPTY;
-        result.extend(text);
-        result
+    /// The digits before the point, as far as they are written.
+    fn whole_digits(&self) -> &str {
+        let behind = usize::try_from(self.scale).unwrap_or(0);
+        &self.digits[..self.digits.len().saturating_sub(behind)]
     }
 
-    fn push(&mut self, byte: u8) {
-        self.extend(&[byte]);
+    /// How many zeros follow the written digits before the point.
+    fn trailing_zeros(&self) -> i64 {
+        (-i64::from(self.scale)).max(0)
     }
 
-    fn extend(&mut self, text: &[u8]) {
-        let end = self.len + text.len();
-        if let Some(room) = self.bytes.get_mut(self.len..end) {
-            room.copy_from_slice(text);
-            self.len = end;
-        }
-    }
-
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    fn exponent_form(&self) -> String {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}e{}", self.digits, -i64::from(self.scale))
     }
 }
 
-impl Deref for FloatText {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        std::str::from_utf8(self.as_bytes()).unwrap_or_default()
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.as_bytes().first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
     }
 }
 
-impl std::fmt::Write for FloatText {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.extend(text.as_bytes());
-        Ok(())
+/// A sign and one to ten digits.
+fn parse_exponent(text: &str) -> Option<i64> {
+    let (negative, digits) = split_sign(text);
+    if digits.is_empty() || digits.len() > 10 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
     }
-}
-
-/// The significant digits of a number, without zeros before or behind.
-struct Digits {
-    /// Zeros behind the digits, so that a range may reach beyond them.
-    digits: [u8; Self::CAPACITY],
-    len: usize,
-    /// The first digit stands for 10 to this power.
-    exponent: i32,
-}
-
-impl Digits {
-    /// Room for 17 digits and the zeros of a plain number beside them.
-    const CAPACITY: usize = 32;
-
-    /// Of a text such as `0.00125`, `100.0` or `1.5e-7`.
-    fn of(text: &str) -> Self {
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-        let mut digits = Self { digits: [b'0'; Self::CAPACITY], len: 0, exponent: -1 };
-        let mut behind_point = false;
-        for byte in mantissa.bytes() {
-            match byte {
-                b'.' => behind_point = true,
-                b'0' if digits.len == 0 && behind_point => digits.exponent -= 1,
-                b'0' if digits.len == 0 => {}
-                digit => {
-                    digits.push(digit);
-                    digits.exponent += i32::from(!behind_point);
-                }
-            }
-        }
-        digits.exponent += exponent.parse::<i32>().unwrap_or(0);
-        let zeros = digits.digits[..digits.len].iter().rev().take_while(|digit| **digit == b'0').count();
-        digits.len -= zeros;
-        digits
-    }
-
-    fn push(&mut self, digit: u8) {
-        if let Some(room) = self.digits.get_mut(self.len) {
-            *room = digit;
-            self.len += 1;
-        }
-    }
-
-    fn range(&self, range: Range<usize>) -> &[u8] {
-        &self.digits[range]
-    }
+    let magnitude: i64 = digits.parse().ok()?;
+    Some(if negative { -magnitude } else { magnitude })
 }
 
 #[cfg(test)]
@@ -181,43 +178,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_look_as_in_java() {
-        for (number, expected) in [
-            (0.0, "0.0"),
-            (-0.0, "-0.0"),
-            (1.0, "1.0"),
-            (-1.5, "-1.5"),
-            (100.0, "100.0"),
-            (0.1, "0.1"),
-            (0.001, "0.001"),
-            (0.002, "0.002"),
-            (0.0125, "0.0125"),
-            (0.000999, "9.99E-4"),
-            (1.0e-4, "1.0E-4"),
-            (9_999_999.0, "9999999.0"),
-            (1.0e7, "1.0E7"),
-            (1.0e10, "1.0E10"),
-            (1.234_567_89e8, "1.23456789E8"),
-            (1_234_567.8, "1234567.8"),
-            (f64::MAX, "1.7976931348623157E308"),
-            (f64::from_bits(1), "4.9E-324"),
-            (f64::NAN, "NaN"),
-            (f64::NEG_INFINITY, "-Infinity"),
+    fn narrowing_follows_java() {
+        for (text, whole, low) in [
+            ("1.9", None, 1),
+            ("-1.9", None, -1),
+            ("1e3", Some(1000), 1000),
+            ("1.50e1", Some(15), 15),
+            ("9223372036854775808", None, i64::MIN),
+            ("18446744073709551616", None, 0),
+            ("1e999999999", None, 0),
+            ("1e-999999999", None, 0),
+            ("0.00", Some(0), 0),
+            ("0e50", Some(0), 0),
+            ("1e63", None, 10_i64.wrapping_pow(63)),
         ] {
-            let mut text = String::new();
-            write_f64(number, &mut text);
-            assert_eq!(text, expected);
+            let number = Number::parse(text).unwrap();
+            assert_eq!((number.to_i64(), number.low_bits()), (whole, low), "{text}");
         }
     }
 
     #[test]
-    fn floats_look_as_in_java() {
-        for (number, expected) in
-            [(0.1, "0.1"), (f32::MAX, "3.4028235E38"), (f32::from_bits(1), "1.4E-45"), (1.234_567_9e8, "1.2345679E8")]
-        {
-            let mut text = String::new();
-            write_f32(number, &mut text);
-            assert_eq!(text, expected);
+    fn what_java_refuses_is_no_number() {
+        for text in ["", "+", "-", ".", "1_0", "0x10", "1e", "1 ", "--1", "1e99999999999", "1.2.3", "NaN", "1-"] {
+            assert!(Number::parse(text).is_err(), "{text}");
         }
+        assert_eq!(Number::parse("100.").unwrap().to_i64(), Some(100));
+        assert_eq!(Number::parse("+.5").unwrap().to_f64(), 0.5);
     }
 }
