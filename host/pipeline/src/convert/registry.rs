@@ -181,3 +181,35 @@ impl Role {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exists(class: &str, role: Role) -> bool {
+        create(class, &RawConfig::new(), role).is_ok()
+    }
+
+    #[test]
+    fn converters_go_by_full_simple_and_short_names() {
+        for name in ["org.apache.kafka.connect.json.JsonConverter", "JsonConverter", "Json", "ByteArray", "Double"] {
+            assert!(exists(name, Role::Key) && exists(name, Role::Header), "{name}");
+        }
+        assert!(!exists("json", Role::Value));
+        assert!(!exists("org.example.JsonConverter", Role::Value));
+    }
+
+    #[test]
+    fn header_converters_are_no_converters_for_keys() {
+        assert!(exists("SimpleHeaderConverter", Role::Header) && exists("Simple", Role::Header));
+        assert!(!exists("SimpleHeader", Role::Header));
+        assert!(!exists("SimpleHeaderConverter", Role::Value));
+    }
+
+    #[test]
+    fn every_class_is_listed_for_each_of_its_roles() {
+        let plugins = builtin_plugins();
+        let of_kind = |kind| plugins.iter().filter(|plugin| plugin.kind == kind).count();
+        assert_eq!((of_kind(PluginKind::Converter), of_kind(PluginKind::HeaderConverter)), (9, 10));
+    }
+}

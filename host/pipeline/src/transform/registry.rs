@@ -230,3 +230,34 @@ impl Class<MakeTransform> {
         self.name.ends_with('$')
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the class is known, whatever is said about its configuration.
+    fn is_known(class: &str) -> bool {
+        match make_transform(class, &RawConfig::new()) {
+            Ok(_) => true,
+            Err(error) => !error.to_string().contains("no transform of class"),
+        }
+    }
+
+    #[test]
+    fn the_classes_of_a_pair_go_by_their_full_names_only() {
+        for class in ["RegexRouter", "org.apache.kafka.connect.transforms.Filter"] {
+            assert!(is_known(class), "{class}");
+        }
+        assert!(is_known("org.apache.kafka.connect.transforms.Cast$Value"));
+        for class in ["Cast", "Cast$Value", "Value", "org.apache.kafka.connect.transforms.Cast", "Filter$Key"] {
+            assert!(!is_known(class), "{class}");
+        }
+    }
+
+    #[test]
+    fn every_class_is_listed() {
+        let plugins = builtin_plugins();
+        let of_kind = |kind| plugins.iter().filter(|plugin| plugin.kind == kind).count();
+        assert_eq!((of_kind(PluginKind::Transformation), of_kind(PluginKind::Predicate)), (26, 3));
+    }
+}

@@ -2,6 +2,9 @@
 
 use super::calendar::{choose, gregorian_day, julian_day, week_start, weekday_on_or_before};
 
+/// The year in which the calendar changed.
+const CUTOVER_YEAR: i64 = 1582;
+
 /// Fields in the order in which they were set. Where two contradict each other, the later one counts.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
@@ -82,7 +85,12 @@ impl Fields {
         if self.age(Field::WeekYear) > self.age(Field::Year) {
             return self.day_of_week_year();
         }
-        choose(self.reckon(gregorian_day), self.reckon(julian_day))
+        // The year as it was given decides, however far the other fields lead.
+        match self.year() {
+            ..CUTOVER_YEAR => self.reckon(julian_day),
+            CUTOVER_YEAR if matches!(self.day_by(), DayBy::DayOfYear | DayBy::WeekOfYear) => self.reckon(julian_day),
+            _ => choose(self.reckon(gregorian_day), self.reckon(julian_day)),
+        }
     }
 
     fn day_of_week_year(&self) -> i64 {
@@ -112,7 +120,8 @@ impl Fields {
 
     /// The weekday in the week of a month or year whose first day is given.
     fn in_week(&self, first: i64, week: Field) -> i64 {
-        week_start(first) + 7 * (self.get(week).unwrap_or(1) - 1) + self.get(Field::Weekday).unwrap_or(0)
+        let weekday = self.get(Field::Weekday).unwrap_or(0).rem_euclid(7);
+        week_start(first) + 7 * (self.get(week).unwrap_or(1) - 1) + weekday
     }
 
     /// The n-th such weekday of a month; negative ones count from the end.

@@ -59,8 +59,11 @@ fn write_year(year: i64, count: usize, text: &mut String) {
 }
 
 fn write_padded(number: i64, width: usize, text: &mut String) {
+    if number < 0 {
+        text.push('-');
+    }
     // Writing to a String cannot fail.
-    let _ = write!(text, "{number:0>width$}");
+    let _ = write!(text, "{:0>width$}", number.unsigned_abs());
 }
 
 fn name(name: &'static str, count: usize) -> &'static str {

@@ -56,7 +56,9 @@ impl Cursor<'_> {
         let blanks = self.rest.len() - self.rest.trim_start_matches([' ', '\t']).len();
         // A fixed width counts the blanks, too.
         let width = width.map(|width| width.saturating_sub(blanks));
-        self.rest = &self.rest[blanks..];
+        if !letter.is_named(count) {
+            self.rest = &self.rest[blanks..];
+        }
         let (field, value) = match letter {
             Letter::Era => (Field::Era, self.name(&ERAS, |era| era)?),
             Letter::HalfDay => (Field::HalfDay, self.name(&HALF_DAYS, |half| half)?),
@@ -67,7 +69,7 @@ impl Cursor<'_> {
             Letter::Year => (Field::Year, self.year(count, width)?),
             Letter::WeekYear => (Field::WeekYear, self.year(count, width)?),
             Letter::Month => (Field::Month, self.number(width)? - 1),
-            Letter::WeekdayNumber => (Field::Weekday, self.number(width)?.rem_euclid(7)),
+            Letter::WeekdayNumber => (Field::Weekday, weekday(self.number(width)?)),
             Letter::Hour1To24 => (Field::HourOfDay, zero_based(self.number(width)?, 24)),
             Letter::Hour1To12 => (Field::Hour, zero_based(self.number(width)?, 12)),
             Letter::WeekOfYear => (Field::WeekOfYear, self.number(width)?),
@@ -188,6 +190,17 @@ impl Cursor<'_> {
     }
 }
 
+impl Letter {
+    /// Whether a name is expected, before which no blanks may be.
+    fn is_named(self, count: usize) -> bool {
+        match self {
+            Self::Era | Self::HalfDay | Self::WeekdayName => true,
+            Self::Month => count > 2,
+            _ => false,
+        }
+    }
+}
+
 /// Whether an offset has minutes.
 #[derive(Clone, Copy)]
 enum Minutes {
@@ -197,6 +210,14 @@ enum Minutes {
 
 fn starts_with(text: &str, name: &str) -> bool {
     text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+}
+
+/// From 1, Monday, to from 0, Sunday. What is no such weekday is taken for one counted from 1, Sunday.
+fn weekday(number: i64) -> i64 {
+    match number {
+        1..=7 => number % 7,
+        _ => number - 1,
+    }
 }
 
 /// An hour where the number that ends the round is 0.

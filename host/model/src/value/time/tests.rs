@@ -28,6 +28,11 @@ fn texts_are_read_as_in_java() {
         ("yyyy-MM-dd'T'HH:mm:ssXXX", "2023-11-14T22:13:20+02:00", Some(1_699_992_800_000)),
         ("yyyy.MM.dd G", "2023.11.14 AD", Some(1_699_920_000_000)),
         ("yyyyMMddHHmmss", "20231114221320", Some(1_700_000_000_000)),
+        ("u", "61", Some(0)),
+        ("D yyyy", "296 1582", Some(-12_217_737_600_000)),
+        ("yyyy-MM-dd", "1512-909-29", Some(-12_062_044_800_000)),
+        ("dd MMM yyyy", "13  Nov 1999", None),
+        ("dd M yyyy", "13  11 1999", Some(942_451_200_000)),
     ] {
         assert_eq!(parse(pattern, text), expected, "{pattern} {text}");
     }
@@ -44,6 +49,7 @@ fn moments_are_written_as_in_java() {
         ("h:mm a k K", NOW, "10:13 PM 22 10"),
         ("yyyy-MM-dd'T'HH:mm:ss.SSSXXX z Z", NOW, "2023-11-14T22:13:20.123Z UTC +0000"),
         ("yyyy-MM-dd HH:mm:ss.SSS", -62_135_596_800_001, "0001-01-02 23:59:59.999"),
+        ("YYYY-'W'ww-u", -88_256_878_917_027, "-0827-W15-1"),
     ] {
         assert_eq!(DateFormat::new(pattern).unwrap().format(millis), expected);
     }
