@@ -22,10 +22,13 @@ pub fn run(bootstrap_servers: Option<&str>) -> anyhow::Result<()> {
     build::worker()?;
     let folder = tempfile::tempdir()?;
     let kafka = bootstrap_servers.map_or(Kafka::Embedded, |servers| Kafka::At(servers.to_owned()));
-    println!("\n1. A standalone worker, {}", match &kafka {
-        Kafka::Embedded => "with a Kafka inside its process".to_owned(),
-        Kafka::At(servers) => format!("on Kafka at {servers}"),
-    });
+    println!(
+        "\n1. A standalone worker, {}",
+        match &kafka {
+            Kafka::Embedded => "with a Kafka inside its process".to_owned(),
+            Kafka::At(servers) => format!("on Kafka at {servers}"),
+        }
+    );
     let started = Instant::now();
     let topic = format!("demo-{}", std::process::id());
     let mut setup = Setup::new(kafka, folder.path())?;
@@ -54,12 +57,8 @@ impl Demo {
         self.write_lines(LINES)?;
         let [from, to] = self.files();
         let (topic, from, to) = (self.topic.as_str(), path(&from)?, path(&to)?);
-        let source = [
-            ("connector.class", "FileStreamSource"),
-            ("file", from),
-            ("topic", topic),
-            ("value.converter", STRING),
-        ];
+        let source =
+            [("connector.class", "FileStreamSource"), ("file", from), ("topic", topic), ("value.converter", STRING)];
         let sink =
             [("connector.class", "FileStreamSink"), ("file", to), ("topics", topic), ("value.converter", STRING)];
         let started = Instant::now();
@@ -88,11 +87,7 @@ impl Demo {
 
     fn a_hostile_plugin_is_contained(&self) -> anyhow::Result<()> {
         println!("\n4. Three hostile connectors beside the healthy ones");
-        for (mode, what) in [
-            ("spin", "loops for ever"),
-            ("oom", "allocates without end"),
-            ("exit", "calls exit(7)"),
-        ] {
+        for (mode, what) in [("spin", "loops for ever"), ("oom", "allocates without end"), ("exit", "calls exit(7)")] {
             let name = format!("hostile-{mode}");
             let config = [
                 ("connector.class", "io.bulkhead.test.Hostile"),
