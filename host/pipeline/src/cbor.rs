@@ -2,7 +2,7 @@
 //!
 //! This is how structured values cross the sandbox's boundary, so what is read here was written by a
 //! stranger: nothing is allocated for a length before that many bytes are there, and nesting is bounded.
-//! [`read`] and [`write`] go through a tree of values; converters that need none walk over the items
+//! [`read`] and [`write()`] go through a tree of values; converters that need none walk over the items
 //! with a [`Reader`] and write with a [`Writer`].
 
 mod decode;

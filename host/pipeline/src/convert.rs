@@ -82,14 +82,7 @@ pub trait Converter: Send + Sync {
     /// [`Self::from_connect`] for an item of a batch, without a value tree where none is needed. After
     /// an error the buffer may hold part of the bytes.
     fn encode(&self, topic: &str, item: Item<'_>, out: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
-        let SchemaAndValue { schema, value } = item::read(item)?;
-        match self.from_connect(topic, schema.as_ref(), &value)? {
-            None => Ok(Encoded::Null),
-            Some(bytes) => {
-                out.extend_from_slice(&bytes);
-                Ok(Encoded::Appended)
-            }
-        }
+        encode_by_tree(self, topic, item, out)
     }
 
     /// [`Self::to_connect`] into the form of a batch. After an error the buffer may hold part of the
@@ -97,6 +90,23 @@ pub trait Converter: Send + Sync {
     fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
         let decoded = self.to_connect(topic, bytes)?;
         item::write(decoded.schema, &decoded.value, out)
+    }
+}
+
+/// Encodes an item by way of [`Converter::from_connect`].
+fn encode_by_tree<C: Converter + ?Sized>(
+    converter: &C,
+    topic: &str,
+    item: Item<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Encoded, ConvertError> {
+    let SchemaAndValue { schema, value } = item::read(item)?;
+    match converter.from_connect(topic, schema.as_ref(), &value)? {
+        None => Ok(Encoded::Null),
+        Some(bytes) => {
+            out.extend_from_slice(&bytes);
+            Ok(Encoded::Appended)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Start at [`Chain`], which is all that a connector's configuration says about transforms. It works on
 //! a [`Record`], whose key and value are trees; a pipeline makes one only where a chain is configured,
-//! by [`crate::convert::item`]. Each transform has a file of its own; [`data`] and [`schemas`] hold what
+//! by [`crate::convert::item`]. Each transform has a file of its own; `data` and `schemas` hold what
 //! they share.
 
 mod cast;

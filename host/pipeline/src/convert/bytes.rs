@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_model::value::{Schema, SchemaType, Value};
 use bytes::Bytes;
 
-use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, item};
+use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree};
 use crate::batch::{Encoding, Item};
 
 /// Takes and gives bytes without looking at them.
@@ -48,12 +48,7 @@ impl Converter for ByteArrayConverter {
             check_schema(item.schema)?;
             return Ok(Encoded::Same);
         }
-        let SchemaAndValue { schema, value } = item::read(item)?;
-        let Some(bytes) = self.from_connect(topic, schema.as_ref(), &value)? else {
-            return Ok(Encoded::Null);
-        };
-        out.extend_from_slice(&bytes);
-        Ok(Encoded::Appended)
+        encode_by_tree(self, topic, item, out)
     }
 
     fn decode(&self, _topic: &str, bytes: Option<&[u8]>, _out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {

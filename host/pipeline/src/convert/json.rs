@@ -32,7 +32,7 @@ use self::lexer::{Kind, Lexer, Syntax};
 use self::node::Node;
 use self::plans::{DecodePlans, EncodePlans};
 use self::settings::Settings;
-use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, item};
+use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree, item};
 use crate::batch::{Encoding, Item};
 
 /// See the module.
@@ -130,14 +130,7 @@ impl Converter for JsonConverter {
             return Ok(Encoded::Appended);
         }
         out.truncate(start);
-        let SchemaAndValue { schema, value } = item::read(item)?;
-        match self.from_connect(topic, schema.as_ref(), &value)? {
-            Some(bytes) => {
-                out.extend_from_slice(&bytes);
-                Ok(Encoded::Appended)
-            }
-            None => Ok(Encoded::Null),
-        }
+        encode_by_tree(self, topic, item, out)
     }
 
     fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bulkhead_model::value::{Schema, SchemaType, Value};
 
 use super::cache::Cache;
-use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, item, values};
+use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree, item, values};
 use crate::batch::{Encoding, Item};
 
 /// How many schemas of arrays, maps and Decimals are remembered.
@@ -58,12 +58,7 @@ impl Converter for SimpleHeaderConverter {
             item::text(item.bytes)?;
             return Ok(Encoded::Same);
         }
-        let SchemaAndValue { schema, value } = item::read(item)?;
-        let Some(bytes) = self.from_connect(topic, schema.as_ref(), &value)? else {
-            return Ok(Encoded::Null);
-        };
-        out.extend_from_slice(&bytes);
-        Ok(Encoded::Appended)
+        encode_by_tree(self, topic, item, out)
     }
 
     fn decode(&self, topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {

@@ -8,7 +8,7 @@ use bulkhead_model::value::{Schema, SchemaType, Value};
 
 use super::charset::Charset;
 use super::display::Display;
-use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, item};
+use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree, item};
 use crate::batch::{Encoding, Item};
 
 const ENCODING: &str = "converter.encoding";
@@ -70,12 +70,7 @@ impl Converter for StringConverter {
             item::text(item.bytes)?;
             return Ok(Encoded::Same);
         }
-        let SchemaAndValue { schema, value } = item::read(item)?;
-        let Some(bytes) = self.from_connect(topic, schema.as_ref(), &value)? else {
-            return Ok(Encoded::Null);
-        };
-        out.extend_from_slice(&bytes);
-        Ok(Encoded::Appended)
+        encode_by_tree(self, topic, item, out)
     }
 
     fn decode(&self, _topic: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
