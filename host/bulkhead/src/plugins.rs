@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc};
-use bulkhead_pipeline::convert;
+use bulkhead_pipeline::{convert, transform};
 
 /// The catalogue that REST lists and the herder validates against.
 pub fn catalog(connectors: &PluginCatalog) -> Arc<PluginCatalog> {
     let connectors = connectors.iter().map(|plugin| PluginDesc::clone(plugin));
-    Arc::new(PluginCatalog::new(connectors.chain(convert::builtin_plugins())))
+    let ours = convert::builtin_plugins().into_iter().chain(transform::builtin_plugins());
+    Arc::new(PluginCatalog::new(connectors.chain(ours)))
 }

@@ -128,7 +128,8 @@ impl Settings {
             offsets: PathBuf::from(offsets),
             rest: bulkhead_rest::Settings::from_properties(&properties).with_context(file)?,
             worker: bulkhead_worker::Settings::from_properties(&properties).with_context(file)?,
-            sandbox: bulkhead_sandbox::Settings::parse(&properties, bulkhead_sandbox::Mode::Standalone).with_context(file)?,
+            sandbox: bulkhead_sandbox::Settings::parse(&properties, bulkhead_sandbox::Mode::Standalone)
+                .with_context(file)?,
             kafka: bulkhead_kafka::Settings::from_properties(&properties).with_context(file)?,
             properties,
         })

@@ -107,17 +107,9 @@ pub struct Item<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     #[error("column `{column}` has {found} entries where {expected} are due")]
-    ColumnLength {
-        column: &'static str,
-        found: usize,
-        expected: usize,
-    },
+    ColumnLength { column: &'static str, found: usize, expected: usize },
     #[error("column `{column}` refers to entry {index} of a pool of {size}")]
-    OutOfPool {
-        column: &'static str,
-        index: u32,
-        size: usize,
-    },
+    OutOfPool { column: &'static str, index: u32, size: usize },
     #[error("the lengths add up to {claimed} bytes, the buffer has {found}")]
     DataLength { claimed: u64, found: usize },
     #[error("column `{column}` has the unknown encoding {value}")]
@@ -159,11 +151,7 @@ impl Values {
             0 => None,
             number => batch.schemas.get(number as usize - 1),
         };
-        Item {
-            encoding: self.encoding(index),
-            schema,
-            bytes: &batch.data[start..start + self.len(index)],
-        }
+        Item { encoding: self.encoding(index), schema, bytes: &batch.data[start..start + self.len(index)] }
     }
 
     fn check(&self, column: &'static str, count: usize, schemas: usize) -> Result<u64, Malformed> {
@@ -171,11 +159,7 @@ impl Values {
         check_length(column, self.schema.len(), count)?;
         check_length(column, self.len.len(), count)?;
         if let Some(index) = self.schema.iter().find(|index| **index as usize > schemas) {
-            return Err(Malformed::OutOfPool {
-                column,
-                index: *index,
-                size: schemas,
-            });
+            return Err(Malformed::OutOfPool { column, index: *index, size: schemas });
         }
         Ok(self.len.iter().map(|len| u64::from(*len)).sum())
     }
@@ -200,38 +184,22 @@ impl Batch {
                 expected: usize::try_from(headers).unwrap_or(usize::MAX),
             });
         }
-        if let Some(index) = self
-            .header_key
-            .iter()
-            .find(|index| **index as usize >= self.header_keys.len())
-        {
-            return Err(Malformed::OutOfPool {
-                column: "header-key",
-                index: *index,
-                size: self.header_keys.len(),
-            });
+        if let Some(index) = self.header_key.iter().find(|index| **index as usize >= self.header_keys.len()) {
+            return Err(Malformed::OutOfPool { column: "header-key", index: *index, size: self.header_keys.len() });
         }
         let schemas = self.schemas.len();
         let claimed = self.keys.check("keys", self.count, schemas)?
             + self.values.check("values", self.count, schemas)?
             + self.headers.check("headers", self.header_key.len(), schemas)?;
         if claimed != self.data.len() as u64 {
-            return Err(Malformed::DataLength {
-                claimed,
-                found: self.data.len(),
-            });
+            return Err(Malformed::DataLength { claimed, found: self.data.len() });
         }
         Ok(())
     }
 
     /// Walks through the records in order.
     pub fn records(&self) -> Records<'_> {
-        Records {
-            batch: self,
-            next: 0,
-            header: 0,
-            position: 0,
-        }
+        Records { batch: self, next: 0, header: 0, position: 0 }
     }
 }
 
@@ -243,10 +211,7 @@ impl SourceBatch {
         check_length("offset-len", self.offset_len.len(), count)?;
         let claimed: u64 = self.offset_len.iter().map(|len| u64::from(*len)).sum();
         if claimed != self.offsets.len() as u64 {
-            return Err(Malformed::DataLength {
-                claimed,
-                found: self.offsets.len(),
-            });
+            return Err(Malformed::DataLength { claimed, found: self.offsets.len() });
         }
         if self.offset_len.is_empty() {
             return check_length("source-partition", self.partition.len(), count);
@@ -258,11 +223,7 @@ impl SourceBatch {
 /// A column is empty or `expected` long.
 fn check_length(column: &'static str, found: usize, expected: usize) -> Result<(), Malformed> {
     if found != 0 && found != expected {
-        return Err(Malformed::ColumnLength {
-            column,
-            found,
-            expected,
-        });
+        return Err(Malformed::ColumnLength { column, found, expected });
     }
     Ok(())
 }
@@ -274,11 +235,7 @@ fn check_pool(column: &'static str, indexes: &[u32], count: usize, size: usize) 
         return Err(Malformed::OutOfPool { column, index: 0, size });
     }
     match indexes.iter().find(|index| **index as usize >= size) {
-        Some(index) => Err(Malformed::OutOfPool {
-            column,
-            index: *index,
-            size,
-        }),
+        Some(index) => Err(Malformed::OutOfPool { column, index: *index, size }),
         None => Ok(()),
     }
 }
@@ -303,26 +260,15 @@ impl<'a> RecordRef<'a> {
     }
 
     pub fn partition(&self) -> Option<i32> {
-        self.batch
-            .partition
-            .get(self.index)
-            .copied()
-            .filter(|partition| *partition != NO_PARTITION)
+        self.batch.partition.get(self.index).copied().filter(|partition| *partition != NO_PARTITION)
     }
 
     pub fn timestamp(&self) -> Option<i64> {
-        self.batch
-            .timestamp
-            .get(self.index)
-            .copied()
-            .filter(|timestamp| *timestamp != NO_TIMESTAMP)
+        self.batch.timestamp.get(self.index).copied().filter(|timestamp| *timestamp != NO_TIMESTAMP)
     }
 
     pub fn header_count(&self) -> usize {
-        self.batch
-            .header_count
-            .get(self.index)
-            .map_or(0, |count| *count as usize)
+        self.batch.header_count.get(self.index).map_or(0, |count| *count as usize)
     }
 
     /// Key and value of each header, in order.
@@ -358,18 +304,9 @@ impl<'a> Iterator for Records<'a> {
         let key = batch.keys.item(index, self.position, batch);
         let value = batch.values.item(index, self.position + key.bytes.len(), batch);
         let headers_at = self.position + key.bytes.len() + value.bytes.len();
-        let record = RecordRef {
-            batch,
-            index,
-            key,
-            value,
-            first_header: self.header,
-            headers_at,
-        };
+        let record = RecordRef { batch, index, key, value, first_header: self.header, headers_at };
         let headers = record.header_count();
-        let header_bytes: usize = (self.header..self.header + headers)
-            .map(|header| batch.headers.len(header))
-            .sum();
+        let header_bytes: usize = (self.header..self.header + headers).map(|header| batch.headers.len(header)).sum();
         self.position = headers_at + header_bytes;
         self.header += headers;
         self.next += 1;
@@ -385,22 +322,12 @@ mod tests {
         Batch {
             count: 2,
             topics: vec!["t".into()],
-            keys: Values {
-                len: vec![1, 0],
-                encoding: vec![Encoding::Text, Encoding::None],
-                ..Values::default()
-            },
-            values: Values {
-                len: vec![2, 3],
-                ..Values::default()
-            },
+            keys: Values { len: vec![1, 0], encoding: vec![Encoding::Text, Encoding::None], ..Values::default() },
+            values: Values { len: vec![2, 3], ..Values::default() },
             header_count: vec![1, 0],
             header_keys: vec!["h".into()],
             header_key: vec![0],
-            headers: Values {
-                len: vec![1],
-                ..Values::default()
-            },
+            headers: Values { len: vec![1], ..Values::default() },
             data: Bytes::from_static(b"kvvHabc"),
             ..Batch::default()
         }
@@ -413,10 +340,7 @@ mod tests {
         let seen: Vec<_> = batch
             .records()
             .map(|record| {
-                let headers: Vec<_> = record
-                    .headers()
-                    .map(|(key, item)| (key.to_string(), item.bytes))
-                    .collect();
+                let headers: Vec<_> = record.headers().map(|(key, item)| (key.to_string(), item.bytes)).collect();
                 (record.key.bytes, record.value.bytes, headers)
             })
             .collect();
@@ -428,27 +352,14 @@ mod tests {
     fn a_length_past_the_buffer_is_refused() {
         let mut batch = two_records();
         batch.values.len[1] = 4_000_000_000;
-        assert_eq!(
-            batch.check(),
-            Err(Malformed::DataLength {
-                claimed: 4_000_000_004,
-                found: 7
-            })
-        );
+        assert_eq!(batch.check(), Err(Malformed::DataLength { claimed: 4_000_000_004, found: 7 }));
     }
 
     #[test]
     fn an_index_out_of_a_pool_is_refused() {
         let mut batch = two_records();
         batch.topic = vec![0, 1];
-        assert_eq!(
-            batch.check(),
-            Err(Malformed::OutOfPool {
-                column: "topic",
-                index: 1,
-                size: 1
-            })
-        );
+        assert_eq!(batch.check(), Err(Malformed::OutOfPool { column: "topic", index: 1, size: 1 }));
         let mut batch = two_records();
         batch.header_key = vec![7];
         assert!(batch.check().is_err());
@@ -461,13 +372,6 @@ mod tests {
     fn a_column_of_the_wrong_length_is_refused() {
         let mut batch = two_records();
         batch.timestamp = vec![1];
-        assert_eq!(
-            batch.check(),
-            Err(Malformed::ColumnLength {
-                column: "timestamp",
-                found: 1,
-                expected: 2
-            })
-        );
+        assert_eq!(batch.check(), Err(Malformed::ColumnLength { column: "timestamp", found: 1, expected: 2 }));
     }
 }

@@ -33,11 +33,7 @@ pub enum TaskFailure {
     Plugin { call: Call, error: PluginError },
     /// A record could not be processed, and `errors.tolerance` is `none`.
     #[error("{record} failed at stage {stage}: {message} (with errors.tolerance=all it would be skipped)")]
-    Record {
-        record: String,
-        stage: Stage,
-        message: String,
-    },
+    Record { record: String, stage: Stage, message: String },
     /// The client of Kafka, or the store of offsets.
     #[error("{0}")]
     Client(String),
@@ -61,10 +57,7 @@ impl TaskFailure {
     /// message.
     pub fn trace(&self) -> String {
         match self {
-            Self::Plugin {
-                error: PluginError::Crashed(Crash { trace, .. }),
-                ..
-            } => trace.clone(),
+            Self::Plugin { error: PluginError::Crashed(Crash { trace, .. }), .. } => trace.clone(),
             Self::Plugin { .. } | Self::Record { .. } | Self::Client(_) => self.to_string(),
         }
     }

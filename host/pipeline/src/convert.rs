@@ -110,6 +110,14 @@ fn encode_by_tree<C: Converter + ?Sized>(
     }
 }
 
+/// The converters of one task.
+#[derive(Clone)]
+pub struct Converters {
+    pub key: Arc<dyn Converter>,
+    pub value: Arc<dyn Converter>,
+    pub header: Arc<dyn Converter>,
+}
+
 impl ConvertError {
     /// The same error, preceded by the place where it happened.
     pub(crate) fn at(self, place: &str) -> Self {

@@ -9,6 +9,7 @@
 mod decode;
 mod positions;
 mod run;
+mod transform;
 
 use std::time::Duration;
 
@@ -28,10 +29,6 @@ pub struct SinkSettings {
 
 impl Default for SinkSettings {
     fn default() -> Self {
-        Self {
-            flush_interval: Duration::from_secs(60),
-            max_records: 500,
-            max_bytes: 8 << 20,
-        }
+        Self { flush_interval: Duration::from_secs(60), max_records: 500, max_bytes: 8 << 20 }
     }
 }

@@ -42,11 +42,7 @@ impl Default for SourceSettings {
             flush_timeout: Duration::from_secs(5),
             max_outstanding_records: 100_000,
             max_outstanding_bytes: 32 << 20,
-            poll: PollLimits {
-                max_wait_ms: 1_000,
-                max_records: 10_000,
-                max_bytes: 32 << 20,
-            },
+            poll: PollLimits { max_wait_ms: 1_000, max_records: 10_000, max_bytes: 32 << 20 },
         }
     }
 }

@@ -46,17 +46,8 @@ impl Tolerance {
     /// Reads the keys; validation has refused wrong values before, so that unreadable ones count as
     /// absent.
     pub fn from_config(config: &RawConfig) -> Self {
-        let is_true = |key| {
-            config
-                .get(key)
-                .is_some_and(|text| text.trim().eq_ignore_ascii_case("true"))
-        };
-        let millis = |key, default| {
-            config
-                .get(key)
-                .and_then(|text| text.trim().parse().ok())
-                .unwrap_or(default)
-        };
+        let is_true = |key| config.get(key).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
+        let millis = |key, default| config.get(key).and_then(|text| text.trim().parse().ok()).unwrap_or(default);
         Self {
             all: config.get("errors.tolerance").is_some_and(|text| text.trim() == "all"),
             max_delay: Duration::from_millis(millis("errors.retry.delay.max.ms", 60_000)),
@@ -71,9 +62,7 @@ impl Tolerance {
 
     /// How long to wait before try number `attempt` (from 1) is repeated.
     pub fn delay(&self, attempt: u32) -> Duration {
-        FIRST_DELAY
-            .saturating_mul(1 << attempt.saturating_sub(1).min(16))
-            .min(self.max_delay)
+        FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(self.max_delay)
     }
 }
 

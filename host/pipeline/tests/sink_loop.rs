@@ -7,10 +7,11 @@ use bulkhead_doubles::{MemoryConsumer, MemoryConsumerHandle, ScriptedSink, event
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::control::{Observer, TaskFailure, Wanted};
-use bulkhead_pipeline::convert::{self, Role};
+use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{ErrorInfo, PluginError, Rejection, SinkControl};
 use bulkhead_pipeline::sink::{Decoder, SinkLoop, SinkSettings};
 use bulkhead_pipeline::tolerance::Tolerance;
+use bulkhead_pipeline::transform::Chain;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -34,6 +35,10 @@ struct Run {
 
 /// A loop with string converters that owns partition 0 of topic `t`.
 fn start(task: ScriptedSink, value_converter: &str, tolerance: &str) -> Run {
+    start_with(task, value_converter, tolerance, RawConfig::new())
+}
+
+fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transforms: RawConfig) -> Run {
     let (consumer, kafka) = MemoryConsumer::new();
     let converter = |class: &str, role| convert::create(class, &RawConfig::new(), role).unwrap();
     let (wanted, receiver) = watch::channel(Wanted::Running);
@@ -42,9 +47,12 @@ fn start(task: ScriptedSink, value_converter: &str, tolerance: &str) -> Run {
         task: Arc::new(task.clone()),
         consumer,
         decoder: Decoder::new(
-            converter("StringConverter", Role::Key),
-            converter(value_converter, Role::Value),
-            converter("StringConverter", Role::Header),
+            Converters {
+                key: converter("StringConverter", Role::Key),
+                value: converter(value_converter, Role::Value),
+                header: converter("StringConverter", Role::Header),
+            },
+            Chain::new(&transforms).unwrap(),
         ),
         observer: Quiet,
         tolerance: Tolerance::from_config(&RawConfig::from([
@@ -165,4 +173,45 @@ async fn a_paused_connector_keeps_its_membership_and_holds_its_partitions() {
     eventually("a new partition is paused too", SOON, || run.kafka_saw("pause t-1")).await;
     run.wanted.send_replace(Wanted::Running);
     eventually("all are resumed", SOON, || run.kafka_saw("resume t-0 t-1")).await;
+}
+
+/// Drops the record with value `b`, renames the topic of the others.
+fn transforms() -> RawConfig {
+    RawConfig::from([
+        ("transforms", "drop,rename"),
+        ("transforms.drop.type", "org.apache.kafka.connect.transforms.Filter"),
+        ("transforms.drop.predicate", "tombstone"),
+        ("transforms.rename.type", "org.apache.kafka.connect.transforms.RegexRouter"),
+        ("transforms.rename.regex", "(.*)"),
+        ("transforms.rename.replacement", "new-$1"),
+        ("predicates", "tombstone"),
+        ("predicates.tombstone.type", "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"),
+    ])
+}
+
+#[tokio::test]
+async fn records_that_a_transform_drops_count_as_put_and_renamed_ones_are_committed_where_they_were_read() {
+    let run = start_with(ScriptedSink::default(), "ByteArrayConverter", "none", transforms());
+    run.kafka.records_or_null("t", 5, &[Some("a"), None, Some("c"), None]);
+    eventually("all are committed", SOON, || run.kafka_saw("commit t-0@9")).await;
+    assert!(run.has_put("put a c"), "{:?}", run.task.log());
+}
+
+#[tokio::test]
+async fn a_record_that_a_transform_refuses_is_skipped_or_fails_the_task() {
+    let hoist = || {
+        RawConfig::from([
+            ("transforms", "extract"),
+            ("transforms.extract.type", "org.apache.kafka.connect.transforms.ExtractField$Value"),
+            ("transforms.extract.field", "x"),
+        ])
+    };
+    let run = start_with(ScriptedSink::default(), "StringConverter", "none", hoist());
+    run.kafka.records("t", 3, &["no struct"]);
+    let failure = run.ended.await.unwrap().unwrap_err().to_string();
+    assert!(failure.starts_with("record t-0@3 failed at stage TRANSFORMATION: transform `extract`"), "{failure}");
+
+    let run = start_with(ScriptedSink::default(), "StringConverter", "all", hoist());
+    run.kafka.records("t", 3, &["no struct"]);
+    eventually("its offset counts", SOON, || run.kafka_saw("commit t-0@4")).await;
 }

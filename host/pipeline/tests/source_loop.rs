@@ -6,10 +6,11 @@ use std::time::Duration;
 use bulkhead_doubles::{MemoryOffsets, MemoryProducer, ScriptedSource, eventually, texts};
 use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::control::{Observer, TaskFailure, Wanted};
-use bulkhead_pipeline::convert::{self, Role};
+use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{ErrorInfo, PluginError};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, SourceSettings};
 use bulkhead_pipeline::tolerance::Tolerance;
+use bulkhead_pipeline::transform::Chain;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -33,6 +34,7 @@ struct Setup {
     settings: SourceSettings,
     hold: bool,
     refuse: Option<&'static str>,
+    transforms: RawConfig,
 }
 
 /// A loop that runs, and everything around it.
@@ -47,7 +49,15 @@ struct Run {
 impl Setup {
     fn new(task: ScriptedSource) -> Self {
         let settings = SourceSettings { flush_interval: Duration::from_millis(20), ..SourceSettings::default() };
-        Self { task, value_converter: "StringConverter", tolerance: "none", settings, hold: false, refuse: None }
+        Self {
+            task,
+            value_converter: "StringConverter",
+            tolerance: "none",
+            settings,
+            hold: false,
+            refuse: None,
+            transforms: RawConfig::new(),
+        }
     }
 
     fn start(self) -> Run {
@@ -68,9 +78,12 @@ impl Setup {
             producer: producer.handle(),
             acks,
             encoder: Encoder::new(
-                converter("StringConverter", Role::Key),
-                converter(self.value_converter, Role::Value),
-                converter("StringConverter", Role::Header),
+                Chain::new(&self.transforms).unwrap(),
+                Converters {
+                    key: converter("StringConverter", Role::Key),
+                    value: converter(self.value_converter, Role::Value),
+                    header: converter("StringConverter", Role::Header),
+                },
             ),
             offsets: Arc::new(offsets.clone()),
             observer: Quiet,
@@ -213,4 +226,32 @@ async fn a_task_that_wants_to_know_hears_of_every_delivery() {
     let delivered = ["delivered 0.0", "delivered 0.1", "delivered 1.0"];
     let heard = |log: Vec<String>| log.into_iter().filter(|line| line.starts_with("delivered")).collect::<Vec<_>>();
     eventually("all deliveries are heard of", SOON, || heard(run.task.log()) == delivered).await;
+}
+
+#[tokio::test]
+async fn records_that_a_transform_drops_count_as_delivered_and_others_go_where_it_says() {
+    let mut setup = Setup::new(ScriptedSource::new([Ok(texts(1, &["a"])), Ok(texts(2, &["b"]))]));
+    setup.transforms = RawConfig::from([
+        ("transforms", "rename,drop"),
+        ("transforms.rename.type", "org.apache.kafka.connect.transforms.RegexRouter"),
+        ("transforms.rename.regex", "t"),
+        ("transforms.rename.replacement", "renamed"),
+        ("transforms.drop.type", "org.apache.kafka.connect.transforms.Filter"),
+        ("transforms.drop.predicate", "is-t"),
+        ("predicates", "is-t"),
+        ("predicates.is-t.type", "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"),
+        ("predicates.is-t.pattern", "t"),
+    ]);
+    let run = setup.start();
+    eventually("both are delivered", SOON, || run.offset().as_deref() == Some(r#"{"at":2}"#)).await;
+    assert_eq!(run.producer.topics(), ["renamed", "renamed"]);
+
+    let mut setup = Setup::new(ScriptedSource::new([Ok(texts(1, &["a"]))]));
+    setup.transforms = RawConfig::from([
+        ("transforms", "drop"),
+        ("transforms.drop.type", "org.apache.kafka.connect.transforms.Filter"),
+    ]);
+    let run = setup.start();
+    eventually("it counts", SOON, || run.offset().as_deref() == Some(r#"{"at":1}"#)).await;
+    assert!(run.producer.values().is_empty());
 }

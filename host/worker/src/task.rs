@@ -7,11 +7,12 @@ use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
 use bulkhead_pipeline::control::{Observer, Wanted};
-use bulkhead_pipeline::convert::{self, Converter, Role};
+use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{Clients, Plugins};
 use bulkhead_pipeline::sink::{Decoder, SinkLoop};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop};
 use bulkhead_pipeline::tolerance::Tolerance;
+use bulkhead_pipeline::transform::Chain;
 use tokio::sync::{mpsc, watch};
 
 use crate::Shared;
@@ -98,7 +99,8 @@ async fn run_source<S: Plugins, C: Clients>(
     start: &Start,
     wanted: watch::Receiver<Wanted>,
 ) -> Result<(), String> {
-    let (key, value, header) = converters(shared, start)?;
+    let converters = converters(shared, start)?;
+    let chain = chain(start)?;
     let acks = Arc::new(Acks::default());
     let producer =
         shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
@@ -110,7 +112,7 @@ async fn run_source<S: Plugins, C: Clients>(
         task: Arc::new(task),
         producer,
         acks,
-        encoder: Encoder::new(key, value, header),
+        encoder: Encoder::new(chain, converters),
         offsets: shared.offsets.clone(),
         observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
         tolerance: Tolerance::from_config(&start.connector),
@@ -125,7 +127,8 @@ async fn run_sink<S: Plugins, C: Clients>(
     start: &Start,
     wanted: watch::Receiver<Wanted>,
 ) -> Result<(), String> {
-    let (key, value, header) = converters(shared, start)?;
+    let converters = converters(shared, start)?;
+    let chain = chain(start)?;
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
     let sandbox_us = made.elapsed().as_micros();
@@ -139,7 +142,7 @@ async fn run_sink<S: Plugins, C: Clients>(
         id: start.id.clone(),
         task: Arc::new(task),
         consumer,
-        decoder: Decoder::new(key, value, header),
+        decoder: Decoder::new(converters, chain),
         observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
         tolerance: Tolerance::from_config(&start.connector),
         settings,
@@ -148,14 +151,16 @@ async fn run_sink<S: Plugins, C: Clients>(
     sink.run(&start.config).await.map_err(|failure| failure.trace())
 }
 
-type Converters = (Arc<dyn Converter>, Arc<dyn Converter>, Arc<dyn Converter>);
-
 fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
     let create = |role| {
         let (class, config) = shared.settings.converter(&start.connector, role);
         convert::create(&class, &config, role).map_err(|error| error.to_string())
     };
-    Ok((create(Role::Key)?, create(Role::Value)?, create(Role::Header)?))
+    Ok(Converters { key: create(Role::Key)?, value: create(Role::Value)?, header: create(Role::Header)? })
+}
+
+fn chain(start: &Start) -> Result<Chain, String> {
+    Chain::new(&start.connector).map_err(|error| error.to_string())
 }
 
 /// Passes the loop's news on as events.

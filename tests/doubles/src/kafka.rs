@@ -66,6 +66,11 @@ impl MemoryProducer {
             .collect()
     }
 
+    /// Topics of all records, in order.
+    pub fn topics(&self) -> Vec<String> {
+        self.lock().sent.iter().map(|sent| sent.topic.clone()).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -142,6 +147,12 @@ impl MemoryConsumerHandle {
 
     /// Records of partition 0 with text values, from this offset on.
     pub fn records(&self, topic: &str, first_offset: i64, values: &[&str]) {
+        let values: Vec<_> = values.iter().map(|value| Some(*value)).collect();
+        self.records_or_null(topic, first_offset, &values);
+    }
+
+    /// The same with tombstones among them.
+    pub fn records_or_null(&self, topic: &str, first_offset: i64, values: &[Option<&str>]) {
         let count = values.len();
         let consumed = Consumed {
             topics: vec![topic.into()],
@@ -151,9 +162,9 @@ impl MemoryConsumerHandle {
             timestamp: vec![0; count],
             timestamp_type: vec![1; count],
             key_len: vec![-1; count],
-            value_len: values.iter().map(|value| value.len() as i32).collect(),
+            value_len: values.iter().map(|value| value.map_or(-1, |value| value.len() as i32)).collect(),
             header_count: vec![0; count],
-            data: values.concat().into(),
+            data: values.iter().copied().flatten().collect::<String>().into(),
             ..Consumed::default()
         };
         let _ = self.events.send(ConsumerEvent::Records(consumed));

@@ -6,15 +6,15 @@ use bulkhead_model::value::Schema;
 use bytes::Bytes;
 
 use crate::batch::{Batch, Encoding, SinkBatch, Values};
-use crate::convert::{ConvertError, Converter, Decoded, Encoded};
+use crate::convert::{ConvertError, Converters, Decoded, Encoded};
 use crate::ports::Consumed;
 use crate::tolerance::Stage;
+use crate::transform::Chain;
 
-/// The three converters of a sink task.
+/// Converters and transforms of a sink task.
 pub struct Decoder {
-    key: Arc<dyn Converter>,
-    value: Arc<dyn Converter>,
-    header: Arc<dyn Converter>,
+    pub(super) converters: Converters,
+    pub(super) chain: Chain,
 }
 
 /// What became of a fetch.
@@ -36,12 +36,17 @@ pub struct Refused {
 }
 
 impl Decoder {
-    pub fn new(key: Arc<dyn Converter>, value: Arc<dyn Converter>, header: Arc<dyn Converter>) -> Self {
-        Self { key, value, header }
+    pub fn new(converters: Converters, chain: Chain) -> Self {
+        Self { converters, chain }
     }
 
-    /// Converts all records. Bytes that no converter has to change stay where they are.
+    /// Converts and transforms all records of a fetch.
     pub fn decode(&self, consumed: Consumed) -> Converted {
+        if self.chain.is_empty() { self.convert(consumed) } else { self.transform(&consumed) }
+    }
+
+    /// The quick way: bytes that no converter has to change stay where they are.
+    fn convert(&self, consumed: Consumed) -> Converted {
         let mut building = Building::new(&consumed);
         let mut refused = Vec::new();
         let mut cursor = Cursor::default();
@@ -50,21 +55,10 @@ impl Decoder {
             if let Err((stage, error)) = self.decode_record(&consumed, index, &mut cursor, &mut building) {
                 cursor = start.past_record(&consumed, index);
                 building.forget_record(&consumed, index);
-                let topic = consumed.topics[consumed.topic[index] as usize].clone();
-                let (partition, offset) = (consumed.partition[index], consumed.offset[index]);
-                refused.push(Refused {
-                    topic,
-                    partition,
-                    offset,
-                    stage,
-                    error,
-                });
+                refused.push(Refused::new(&consumed, index, stage, error));
             }
         }
-        Converted {
-            batch: building.finish(consumed),
-            refused,
-        }
+        Converted { batch: building.finish(consumed), refused }
     }
 
     fn decode_record(
@@ -77,15 +71,15 @@ impl Decoder {
         building.begin_record();
         let topic = &consumed.topics[consumed.topic[index] as usize];
         let key = cursor.take(consumed.key_len[index]);
-        let decoded = building.item(consumed, key, |bytes, out| self.key.decode(topic, bytes, out));
+        let decoded = building.item(consumed, key, |bytes, out| self.converters.key.decode(topic, bytes, out));
         let key = decoded.map_err(|error| (Stage::KeyConverter, error))?;
         let value = cursor.take(consumed.value_len[index]);
-        let decoded = building.item(consumed, value, |bytes, out| self.value.decode(topic, bytes, out));
+        let decoded = building.item(consumed, value, |bytes, out| self.converters.value.decode(topic, bytes, out));
         let value = decoded.map_err(|error| (Stage::ValueConverter, error))?;
         let headers = consumed.header_count[index] as usize;
         for _ in 0..headers {
             let bytes = cursor.take(consumed.header_len[cursor.header]);
-            let decoded = building.item(consumed, bytes, |bytes, out| self.header.decode(topic, bytes, out));
+            let decoded = building.item(consumed, bytes, |bytes, out| self.converters.header.decode(topic, bytes, out));
             let item = decoded.map_err(|error| (Stage::HeaderConverter, error))?;
             building.headers.push(item);
             building.header_key.push(consumed.header_key[cursor.header]);
@@ -96,11 +90,18 @@ impl Decoder {
     }
 }
 
+impl Refused {
+    pub(super) fn new(consumed: &Consumed, index: usize, stage: Stage, error: ConvertError) -> Self {
+        let topic = consumed.topics[consumed.topic[index] as usize].clone();
+        Self { topic, partition: consumed.partition[index], offset: consumed.offset[index], stage, error }
+    }
+}
+
 /// Where in a fetch's columns and buffer we are.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cursor {
-    position: usize,
-    header: usize,
+pub(super) struct Cursor {
+    pub(super) position: usize,
+    pub(super) header: usize,
 }
 
 /// A null, or a range of the fetch's buffer.
@@ -108,7 +109,7 @@ type Place = Option<(usize, usize)>;
 
 impl Cursor {
     /// Steps over a column entry of this length, -1 being null.
-    fn take(&mut self, len: i32) -> Place {
+    pub(super) fn take(&mut self, len: i32) -> Place {
         let len = usize::try_from(len).ok()?;
         let place = (self.position, len);
         self.position += len;
@@ -116,7 +117,7 @@ impl Cursor {
     }
 
     /// Behind the record that begins here.
-    fn past_record(mut self, consumed: &Consumed, index: usize) -> Self {
+    pub(super) fn past_record(mut self, consumed: &Consumed, index: usize) -> Self {
         self.take(consumed.key_len[index]);
         self.take(consumed.value_len[index]);
         for _ in 0..consumed.header_count[index] {
@@ -179,11 +180,7 @@ impl Building {
 
     fn begin_record(&mut self) {
         let data = self.data.as_ref().map_or(0, Vec::len);
-        self.record_start = Mark {
-            headers: self.headers.len(),
-            data,
-            shared: self.shared,
-        };
+        self.record_start = Mark { headers: self.headers.len(), data, shared: self.shared };
     }
 
     /// Decodes one key, value or header value.
@@ -219,11 +216,7 @@ impl Building {
             }
         };
         let schema = decoded.schema.map_or(0, |schema| self.schema(schema));
-        Ok(Entry {
-            encoding: decoded.encoding,
-            schema,
-            len: len as u32,
-        })
+        Ok(Entry { encoding: decoded.encoding, schema, len: len as u32 })
     }
 
     /// From here on the batch has a buffer of its own; `more` goes to its end if it was just made.
@@ -279,11 +272,7 @@ impl Building {
             timestamp: pick(consumed.timestamp, kept.as_deref()),
             keys: column(&self.keys),
             values: column(&self.values),
-            header_count: if self.header_key.is_empty() {
-                Vec::new()
-            } else {
-                self.header_count
-            },
+            header_count: if self.header_key.is_empty() { Vec::new() } else { self.header_count },
             header_keys: consumed.header_keys,
             header_key: self.header_key,
             headers: column(&self.headers),
@@ -291,11 +280,7 @@ impl Building {
         };
         let offset = pick(consumed.offset, kept.as_deref());
         let timestamp_type = pick(consumed.timestamp_type, kept.as_deref());
-        SinkBatch {
-            records,
-            offset,
-            timestamp_type,
-        }
+        SinkBatch { records, offset, timestamp_type }
     }
 }
 
@@ -318,18 +303,14 @@ fn column(entries: &[Entry]) -> Values {
     } else {
         entries.iter().map(|entry| entry.schema).collect()
     };
-    Values {
-        encoding,
-        schema,
-        len: entries.iter().map(|entry| entry.len).collect(),
-    }
+    Values { encoding, schema, len: entries.iter().map(|entry| entry.len).collect() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::batch::Item;
-    use crate::convert::SchemaAndValue;
+    use crate::convert::{Converter, SchemaAndValue};
     use bulkhead_model::value::Value;
 
     /// Keeps texts, doubles those that begin with `+`, refuses those that begin with `!`, and makes
@@ -342,10 +323,7 @@ mod tests {
         }
 
         fn to_connect(&self, _: &str, _: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError> {
-            Ok(SchemaAndValue {
-                schema: None,
-                value: Value::Null,
-            })
+            Ok(SchemaAndValue { schema: None, value: Value::Null })
         }
 
         fn encode(&self, _: &str, _: Item<'_>, _: &mut Vec<u8>) -> Result<Encoded, ConvertError> {
@@ -355,11 +333,7 @@ mod tests {
         fn decode(&self, _: &str, bytes: Option<&[u8]>, out: &mut Vec<u8>) -> Result<Decoded, ConvertError> {
             let bytes = match bytes {
                 None | Some(b"0") => {
-                    return Ok(Decoded {
-                        encoding: Encoding::None,
-                        schema: None,
-                        bytes: Encoded::Null,
-                    });
+                    return Ok(Decoded { encoding: Encoding::None, schema: None, bytes: Encoded::Null });
                 }
                 Some(bytes) if bytes.starts_with(b"!") => return Err(ConvertError::Data("no".to_owned())),
                 Some(bytes) if bytes.starts_with(b"+") => {
@@ -369,11 +343,7 @@ mod tests {
                 }
                 Some(_) => Encoded::Same,
             };
-            Ok(Decoded {
-                encoding: Encoding::Text,
-                schema: None,
-                bytes,
-            })
+            Ok(Decoded { encoding: Encoding::Text, schema: None, bytes })
         }
     }
 
@@ -402,7 +372,9 @@ mod tests {
     fn check(records: &[[&str; 3]]) -> (String, bool) {
         let consumed = fetch(records);
         let buffer = consumed.data.as_ptr();
-        let decoder = Decoder::new(Arc::new(Picky), Arc::new(Picky), Arc::new(Picky));
+        let picky = Arc::new(Picky);
+        let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky };
+        let decoder = Decoder::new(converters, Chain::default());
         let Converted { batch, refused } = decoder.decode(consumed);
         batch.records.check().unwrap();
         let text = |item: Item<'_>| match item.encoding {
@@ -415,19 +387,10 @@ mod tests {
             .map(|record| {
                 let headers: Vec<_> = record.headers().map(|(_, item)| text(item)).collect();
                 let offset = batch.offset[record.index];
-                format!(
-                    "{offset} {} {} {}",
-                    text(record.key),
-                    text(record.value),
-                    headers.join(",")
-                )
+                format!("{offset} {} {} {}", text(record.key), text(record.value), headers.join(","))
             })
             .collect();
-        lines.extend(
-            refused
-                .iter()
-                .map(|refused| format!("refused {} at {}", refused.offset, refused.stage)),
-        );
+        lines.extend(refused.iter().map(|refused| format!("refused {} at {}", refused.offset, refused.stage)));
         (lines.join("\n"), batch.records.data.as_ptr() == buffer)
     }
 
@@ -448,10 +411,7 @@ mod tests {
     #[test]
     fn a_refused_record_leaves_the_others_as_they_are() {
         let (text, _) = check(&[["k", "v", "h"], ["a", "!b", "c"], ["d", "e", "!f"], ["+g", "h", "i"]]);
-        assert_eq!(
-            text,
-            "100 k v h\n103 +g+g h i\nrefused 101 at VALUE_CONVERTER\nrefused 102 at HEADER_CONVERTER"
-        );
+        assert_eq!(text, "100 k v h\n103 +g+g h i\nrefused 101 at VALUE_CONVERTER\nrefused 102 at HEADER_CONVERTER");
         let (text, _) = check(&[["+a", "!b", "c"], ["d", "e", "f"]]);
         assert_eq!(text, "101 d e f\nrefused 100 at VALUE_CONVERTER");
     }

@@ -54,10 +54,7 @@ impl Positions {
     pub fn seek(&mut self, offsets: &[TopicOffset]) {
         for TopicOffset { partition, offset } in offsets {
             if let Some(position) = self.assigned.get_mut(partition) {
-                *position = Position {
-                    put: Some(*offset),
-                    committed: Some(*offset),
-                };
+                *position = Position { put: Some(*offset), committed: Some(*offset) };
             }
         }
     }
@@ -65,10 +62,7 @@ impl Positions {
     /// What `pre_commit` is offered, of these partitions.
     pub fn offered(&self, partitions: &[TopicPartition]) -> Vec<TopicOffset> {
         let of = |partition: &TopicPartition| {
-            Some(TopicOffset {
-                partition: partition.clone(),
-                offset: self.assigned.get(partition)?.put?,
-            })
+            Some(TopicOffset { partition: partition.clone(), offset: self.assigned.get(partition)?.put? })
         };
         partitions.iter().filter_map(of).collect()
     }
@@ -103,23 +97,31 @@ impl Positions {
     }
 }
 
-/// For each partition of a fetch, the offset behind its last record.
-pub fn ends(consumed: &Consumed) -> Vec<TopicOffset> {
-    let mut ends = BTreeMap::new();
-    for index in 0..consumed.count() {
-        ends.insert(
-            (consumed.topic[index], consumed.partition[index]),
-            consumed.offset[index] + 1,
-        );
-    }
-    let named = |((topic, partition), offset)| {
-        let topic = consumed.topics[topic as usize].clone();
-        TopicOffset {
-            partition: TopicPartition { topic, partition },
-            offset,
+/// Which part of which partitions a fetch is.
+#[derive(Debug)]
+pub struct Span {
+    /// For each partition, its first record.
+    pub starts: Vec<TopicOffset>,
+    /// For each partition, the offset behind its last record.
+    pub ends: Vec<TopicOffset>,
+}
+
+impl Span {
+    pub fn of(consumed: &Consumed) -> Self {
+        let mut spans = BTreeMap::new();
+        for index in 0..consumed.count() {
+            let (key, offset) = ((consumed.topic[index], consumed.partition[index]), consumed.offset[index]);
+            spans.entry(key).and_modify(|(_, end)| *end = offset + 1).or_insert((offset, offset + 1));
         }
-    };
-    ends.into_iter().map(named).collect()
+        let at = |(topic, partition): &(u32, i32), offset| {
+            let topic = consumed.topics[*topic as usize].clone();
+            TopicOffset { partition: TopicPartition { topic, partition: *partition }, offset }
+        };
+        Self {
+            starts: spans.iter().map(|(key, (start, _))| at(key, *start)).collect(),
+            ends: spans.iter().map(|(key, (_, end))| at(key, *end)).collect(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -127,10 +129,7 @@ mod tests {
     use super::*;
 
     fn at(topic: &str, offset: i64) -> TopicOffset {
-        TopicOffset {
-            partition: TopicPartition::new(topic, 0),
-            offset,
-        }
+        TopicOffset { partition: TopicPartition::new(topic, 0), offset }
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::offset::TopicPartition;
 use bulkhead_model::{RawConfig, TaskId};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::SinkSettings;
 use super::decode::{Converted, Decoder, Refused};
-use super::positions::{Positions, ends};
+use super::positions::{Positions, Span};
 use crate::batch::SinkBatch;
 use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
 use crate::ports::{
@@ -53,7 +53,7 @@ struct Progress {
 
 struct Redelivery {
     batch: SinkBatch,
-    ends: Vec<TopicOffset>,
+    span: Span,
     attempt: u32,
     at: Instant,
 }
@@ -93,11 +93,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                 self.commit(progress, &progress.positions.partitions()).await?;
                 progress.next_commit = Some(Instant::now() + self.settings.flush_interval);
             }
-            if progress
-                .redelivery
-                .as_ref()
-                .is_some_and(|redelivery| redelivery.at <= Instant::now())
-            {
+            if progress.redelivery.as_ref().is_some_and(|redelivery| redelivery.at <= Instant::now()) {
                 self.put_again(progress).await?;
                 continue;
             }
@@ -122,19 +118,10 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
 
     /// Waits no longer than until the next thing is due.
     fn limits(&self, progress: &Progress) -> FetchLimits {
-        let due = progress
-            .next_commit
-            .into_iter()
-            .chain(progress.redelivery.as_ref().map(|redelivery| redelivery.at));
+        let due = progress.next_commit.into_iter().chain(progress.redelivery.as_ref().map(|redelivery| redelivery.at));
         let now = Instant::now();
-        let max_wait = due
-            .map(|at| at.saturating_duration_since(now))
-            .fold(LONGEST_WAIT, Duration::min);
-        FetchLimits {
-            max_records: self.settings.max_records,
-            max_bytes: self.settings.max_bytes,
-            max_wait,
-        }
+        let max_wait = due.map(|at| at.saturating_duration_since(now)).fold(LONGEST_WAIT, Duration::min);
+        FetchLimits { max_records: self.settings.max_records, max_bytes: self.settings.max_bytes, max_wait }
     }
 
     async fn handle(&mut self, progress: &mut Progress, event: ConsumerEvent) -> Result<(), TaskFailure> {
@@ -143,10 +130,10 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
             ConsumerEvent::Assigned(partitions) => self.assigned(progress, partitions).await,
             ConsumerEvent::Revoked(revocation) => self.revoked(progress, revocation).await,
             ConsumerEvent::Records(consumed) => {
-                let ends = ends(&consumed);
+                let span = Span::of(&consumed);
                 self.note_topics(progress, &consumed);
                 let batch = self.convert(consumed)?;
-                self.put(progress, batch, ends, 1).await
+                self.put(progress, batch, span, 1).await
             }
         }
     }
@@ -167,13 +154,12 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         }
         self.task.close(partitions).await.map_err(failed_in(Call::Close))?;
         progress.positions.revoke(partitions);
-        progress
-            .paused_by_task
-            .retain(|partition| !partitions.contains(partition));
+        progress.paused_by_task.retain(|partition| !partitions.contains(partition));
         // Nothing of a batch that is to come again was put; whoever owns the partitions now gets it.
         // What belongs to partitions that stay is read again.
         if let Some(redelivery) = progress.redelivery.take_if(|held| held.touches(partitions)) {
-            let again = redelivery.starts(&progress.positions);
+            let mut again = redelivery.span.starts;
+            again.retain(|start| progress.positions.contains(&start.partition));
             self.consumer.seek(&again).await.map_err(client)?;
             self.resume_partitions(progress)?;
         }
@@ -183,19 +169,8 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
     /// Converts a fetch; records that can't be are skipped or fail the task.
     fn convert(&self, consumed: Consumed) -> Result<SinkBatch, TaskFailure> {
         let Converted { batch, refused } = self.decoder.decode(consumed);
-        for Refused {
-            topic,
-            partition,
-            offset,
-            stage,
-            error,
-        } in refused
-        {
-            self.skip_or_fail(
-                format!("record {topic}-{partition}@{offset}"),
-                stage,
-                &error.to_string(),
-            )?;
+        for Refused { topic, partition, offset, stage, error } in refused {
+            self.skip_or_fail(format!("record {topic}-{partition}@{offset}"), stage, &error.to_string())?;
         }
         Ok(batch)
     }
@@ -204,13 +179,13 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         &mut self,
         progress: &mut Progress,
         batch: SinkBatch,
-        ends: Vec<TopicOffset>,
+        span: Span,
         attempt: u32,
     ) -> Result<(), TaskFailure> {
         match self.task.put(&batch).await {
             Ok(rejections) => {
                 self.judge(&batch, rejections)?;
-                progress.positions.put(ends);
+                progress.positions.put(span.ends);
                 self.resume_partitions(progress)?;
                 self.obey(progress).await
             }
@@ -218,12 +193,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                 let asked = self.task.take_control().retry_after_ms;
                 let delay = asked.map_or(self.tolerance.delay(attempt), |ms| Duration::from_millis(u64::from(ms)));
                 tracing::warn!(%error, attempt, ?delay, "Put failed and is tried again.");
-                let redelivery = Redelivery {
-                    batch,
-                    ends,
-                    attempt: attempt + 1,
-                    at: Instant::now() + delay,
-                };
+                let redelivery = Redelivery { batch, span, attempt: attempt + 1, at: Instant::now() + delay };
                 progress.redelivery = Some(redelivery);
                 self.consumer.pause(&progress.positions.partitions()).map_err(client)
             }
@@ -233,9 +203,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
 
     async fn put_again(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
         match progress.redelivery.take() {
-            Some(Redelivery {
-                batch, ends, attempt, ..
-            }) => self.put(progress, batch, ends, attempt).await,
+            Some(Redelivery { batch, span, attempt, .. }) => self.put(progress, batch, span, attempt).await,
             None => Ok(()),
         }
     }
@@ -258,11 +226,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         }
         match self.tolerance.decide() {
             Verdict::Skip => Ok(()),
-            Verdict::Fail => Err(TaskFailure::Record {
-                record,
-                stage,
-                message: message.to_owned(),
-            }),
+            Verdict::Fail => Err(TaskFailure::Record { record, stage, message: message.to_owned() }),
         }
     }
 
@@ -281,9 +245,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
             progress.paused_by_task.extend(control.pause);
         }
         if !control.resume.is_empty() {
-            progress
-                .paused_by_task
-                .retain(|partition| !control.resume.contains(partition));
+            progress.paused_by_task.retain(|partition| !control.resume.contains(partition));
             self.resume_partitions(progress)?;
         }
         if control.commit_soon {
@@ -329,11 +291,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         if offered.is_empty() {
             return Ok(());
         }
-        let returned = self
-            .task
-            .pre_commit(&offered)
-            .await
-            .map_err(failed_in(Call::PreCommit))?;
+        let returned = self.task.pre_commit(&offered).await.map_err(failed_in(Call::PreCommit))?;
         let accepted = progress.positions.accept(&offered, returned);
         if accepted.is_empty() {
             return Ok(());
@@ -364,26 +322,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
 
 impl Redelivery {
     fn touches(&self, partitions: &[TopicPartition]) -> bool {
-        self.ends.iter().any(|end| partitions.contains(&end.partition))
-    }
-
-    /// Where to read again, of the partitions that are still ours.
-    fn starts(&self, positions: &Positions) -> Vec<TopicOffset> {
-        let mut starts: Vec<TopicOffset> = Vec::new();
-        for record in self.batch.records.records() {
-            let Some(partition) = record.partition() else { continue };
-            let partition = TopicPartition {
-                topic: record.topic().clone(),
-                partition,
-            };
-            if positions.contains(&partition) && !starts.iter().any(|start| start.partition == partition) {
-                starts.push(TopicOffset {
-                    partition,
-                    offset: self.batch.offset[record.index],
-                });
-            }
-        }
-        starts
+        self.span.ends.iter().any(|end| partitions.contains(&end.partition))
     }
 }
 

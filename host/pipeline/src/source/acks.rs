@@ -75,12 +75,7 @@ mod tests {
     use super::*;
 
     fn written() -> Written {
-        Written {
-            topic: "t".into(),
-            partition: 0,
-            offset: 0,
-            timestamp: 0,
-        }
+        Written { topic: "t".into(), partition: 0, offset: 0, timestamp: 0 }
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::batch::{Encoding, Item, RecordRef};
-use crate::convert::{ConvertError, Converter, Encoded};
+use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue, item};
 use crate::ports::Outgoing;
 use crate::tolerance::Stage;
+use crate::transform::{Chain, Header, Record};
 
-/// The three converters of a source task, with buffers that are used again for every record.
+/// Transforms and converters of a source task, with buffers that are used again for every record.
 pub struct Encoder {
+    chain: Chain,
     key: Arc<dyn Converter>,
     value: Arc<dyn Converter>,
     header: Arc<dyn Converter>,
@@ -26,46 +28,67 @@ enum HeaderBytes<'a> {
 }
 
 impl Encoder {
-    pub fn new(key: Arc<dyn Converter>, value: Arc<dyn Converter>, header: Arc<dyn Converter>) -> Self {
-        Self {
-            key,
-            value,
-            header,
-            key_buffer: Vec::new(),
-            value_buffer: Vec::new(),
-            header_buffer: Vec::new(),
-        }
+    pub fn new(chain: Chain, converters: Converters) -> Self {
+        let Converters { key, value, header } = converters;
+        let (key_buffer, value_buffer, header_buffer) = (Vec::new(), Vec::new(), Vec::new());
+        Self { chain, key, value, header, key_buffer, value_buffer, header_buffer }
     }
 
-    /// Converts one record and hands it to `send`. An error says at which stage.
+    /// Transforms and converts one record and hands it to `send`; none if a transform drops it. An error
+    /// says at which stage.
     pub fn encode<R>(
+        &mut self,
+        record: &RecordRef<'_>,
+        send: impl FnOnce(&Outgoing<'_>) -> R,
+    ) -> Result<Option<R>, (Stage, ConvertError)> {
+        if self.chain.is_empty() { self.convert(record, send).map(Some) } else { self.transform(record, send) }
+    }
+
+    /// The quick way: no value is looked into unless a converter has to.
+    fn convert<R>(
         &mut self,
         record: &RecordRef<'_>,
         send: impl FnOnce(&Outgoing<'_>) -> R,
     ) -> Result<R, (Stage, ConvertError)> {
         let topic = &**record.topic();
         self.header_buffer.clear();
-        let headers = if record.header_count() == 0 {
-            Vec::new()
-        } else {
-            self.headers(topic, record)?
-        };
-        let headers: Vec<(&str, Option<&[u8]>)> = headers
-            .iter()
-            .map(|(key, bytes)| (*key, bytes.resolve(&self.header_buffer)))
-            .collect();
+        let headers = if record.header_count() == 0 { Vec::new() } else { self.headers(topic, record)? };
+        let headers: Vec<(&str, Option<&[u8]>)> =
+            headers.iter().map(|(key, bytes)| (*key, bytes.resolve(&self.header_buffer))).collect();
         let key = side(&*self.key, topic, record.key, &mut self.key_buffer).map_err(|e| (Stage::KeyConverter, e))?;
         let value =
             side(&*self.value, topic, record.value, &mut self.value_buffer).map_err(|e| (Stage::ValueConverter, e))?;
         let (partition, timestamp) = (record.partition(), record.timestamp());
-        Ok(send(&Outgoing {
-            topic,
-            partition,
-            timestamp,
-            key,
-            value,
-            headers: &headers,
-        }))
+        Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
+    }
+
+    /// Through trees of values, which transforms need.
+    fn transform<R>(
+        &self,
+        record: &RecordRef<'_>,
+        send: impl FnOnce(&Outgoing<'_>) -> R,
+    ) -> Result<Option<R>, (Stage, ConvertError)> {
+        let record = read(record).map_err(|error| (Stage::Transformation, error))?;
+        let transformed = self.chain.apply(record);
+        let Some(record) = transformed.map_err(|error| (Stage::Transformation, error.into()))? else {
+            return Ok(None);
+        };
+        let topic = &*record.topic;
+        let convert = |converter: &dyn Converter, half: &SchemaAndValue, stage| {
+            let bytes = converter.from_connect(topic, half.schema.as_ref(), &half.value);
+            bytes.map_err(|error| (stage, error))
+        };
+        let headers = record
+            .headers
+            .iter()
+            .map(|Header { key, value }| Ok((&**key, convert(&*self.header, value, Stage::HeaderConverter)?)));
+        let headers = headers.collect::<Result<Vec<_>, _>>()?;
+        let headers: Vec<_> = headers.iter().map(|(key, bytes)| (*key, bytes.as_deref())).collect();
+        let key = convert(&*self.key, &record.key, Stage::KeyConverter)?;
+        let value = convert(&*self.value, &record.value, Stage::ValueConverter)?;
+        let (partition, timestamp) = (record.partition, record.timestamp);
+        let (key, value) = (key.as_deref(), value.as_deref());
+        Ok(Some(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers })))
     }
 
     fn headers<'a>(
@@ -99,6 +122,20 @@ impl<'a> HeaderBytes<'a> {
             Self::Buffer(range) => Some(&buffer[range.clone()]),
         }
     }
+}
+
+/// A record as transforms take it.
+fn read(record: &RecordRef<'_>) -> Result<Record, ConvertError> {
+    let headers = record.headers().map(|(key, item)| Ok(Header { key: key.clone(), value: item::read(item)? }));
+    Ok(Record {
+        topic: record.topic().clone(),
+        partition: record.partition(),
+        key: item::read(record.key)?,
+        value: item::read(record.value)?,
+        timestamp: record.timestamp(),
+        headers: headers.collect::<Result<_, ConvertError>>()?,
+        offset: None,
+    })
 }
 
 /// Converts a key or a value; the bytes are the item's own or in `buffer`.

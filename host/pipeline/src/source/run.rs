@@ -112,10 +112,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 },
             };
             poll = None;
-            let Some(batch) = self
-                .polled(progress, batch.unwrap_or_else(|_| Err(lost_poll())))
-                .await?
-            else {
+            let Some(batch) = self.polled(progress, batch.unwrap_or_else(|_| Err(lost_poll()))).await? else {
                 continue;
             };
             // The guest works on its next batch while this one is sent.
@@ -156,23 +153,17 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 let _ = timeout(delay, self.wanted.changed()).await;
                 Ok(None)
             }
-            Err(error) => Err(TaskFailure::Plugin {
-                call: Call::Poll,
-                error,
-            }),
+            Err(error) => Err(TaskFailure::Plugin { call: Call::Poll, error }),
         }
     }
 
     async fn send_batch(&mut self, progress: &mut Progress, batch: &SourceBatch) -> Result<(), TaskFailure> {
         let mut offsets = progress.submitted.begin_batch(batch);
         if self.task.wants_deliveries() {
-            progress
-                .batch_starts
-                .push((progress.submitted.next_sequence(), progress.batches));
+            progress.batch_starts.push((progress.submitted.next_sequence(), progress.batches));
         }
         progress.batches += 1;
         for record in batch.records.records() {
-            self.note_topic(progress, record.topic());
             let bytes = record.key.bytes.len() + record.value.bytes.len();
             let sequence = progress.submitted.submit(batch, &mut offsets, record.index, bytes);
             while self.send(progress, &record, sequence)? == Sent::Full {
@@ -183,22 +174,24 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         Ok(())
     }
 
-    /// Converts a record and queues it, or settles it if it is to be skipped.
+    /// Encodes a record and queues it, or settles it if it was dropped or is to be skipped.
     fn send(&mut self, progress: &mut Progress, record: &RecordRef<'_>, sequence: u64) -> Result<Sent, TaskFailure> {
-        let producer = &self.producer;
-        match self
-            .encoder
-            .encode(record, |outgoing| producer.send(outgoing, sequence))
-        {
-            Ok(Ok(sent)) => Ok(sent),
-            Ok(Err(error)) => {
-                self.skip_or_fail(
-                    progress,
-                    sequence,
-                    Some(record.topic()),
-                    Stage::KafkaProduce,
-                    &error.to_string(),
-                )?;
+        let (producer, observer, topics) = (&self.producer, &self.observer, &mut progress.topics);
+        let sent = self.encoder.encode(record, |outgoing| {
+            if !topics.contains(outgoing.topic) {
+                topics.insert(outgoing.topic.into());
+                observer.topic_used(outgoing.topic);
+            }
+            producer.send(outgoing, sequence)
+        });
+        match sent {
+            Ok(Some(Ok(sent))) => Ok(sent),
+            Ok(None) => {
+                progress.submitted.settle(sequence);
+                Ok(Sent::Queued)
+            }
+            Ok(Some(Err(error))) => {
+                self.skip_or_fail(progress, sequence, Some(record.topic()), Stage::KafkaProduce, &error.to_string())?;
                 Ok(Sent::Queued)
             }
             Err((stage, error)) => {
@@ -230,11 +223,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                     Some(topic) => format!("record {sequence} of this run, for topic `{topic}`,"),
                     None => format!("record {sequence} of this run"),
                 };
-                Err(TaskFailure::Record {
-                    record,
-                    stage,
-                    message: message.to_owned(),
-                })
+                Err(TaskFailure::Record { record, stage, message: message.to_owned() })
             }
         }
     }
@@ -250,10 +239,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             return Ok(());
         }
         let deliveries = progress.deliveries(arrived);
-        self.task
-            .committed(deliveries)
-            .await
-            .map_err(failed_in(Call::Committed))
+        self.task.committed(deliveries).await.map_err(failed_in(Call::Committed))
     }
 
     fn settle(&self, progress: &mut Progress, arrived: &Arrived) {
@@ -276,13 +262,6 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         progress.submitted.advance();
     }
 
-    fn note_topic(&self, progress: &mut Progress, topic: &Arc<str>) {
-        if !progress.topics.contains(topic) {
-            progress.topics.insert(topic.clone());
-            self.observer.topic_used(topic);
-        }
-    }
-
     async fn pause(&mut self, progress: &mut Progress, next_commit: &mut Instant) -> Result<(), TaskFailure> {
         self.observer.paused();
         self.drain(progress).await;
@@ -297,27 +276,18 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
     /// Writes committable offsets. A store that fails or is slow is a warning: the offsets come again
     /// with the next commit, under newer ones.
     async fn commit(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
-        let writes = progress
-            .submitted
-            .take_committable()
-            .map_err(|error| TaskFailure::Client(error.to_string()))?;
+        let writes = progress.submitted.take_committable().map_err(|error| TaskFailure::Client(error.to_string()))?;
         if writes.is_empty() {
             return Ok(());
         }
-        let written = timeout(
-            self.settings.flush_timeout,
-            self.offsets.write(&self.id.connector, writes.clone()),
-        )
-        .await;
+        let written =
+            timeout(self.settings.flush_timeout, self.offsets.write(&self.id.connector, writes.clone())).await;
         let problem = match written {
             Ok(Ok(())) => return self.task.offsets_committed().await.map_err(failed_in(Call::Committed)),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the store did not answer in time (offset.flush.timeout.ms)".to_owned(),
         };
-        tracing::warn!(
-            error = problem,
-            "Source offsets could not be committed and are kept for the next commit."
-        );
+        tracing::warn!(error = problem, "Source offsets could not be committed and are kept for the next commit.");
         progress.submitted.put_back(writes);
         Ok(())
     }
@@ -351,10 +321,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         let deadline = Instant::now() + self.settings.flush_timeout;
         while progress.submitted.unsettled() > 0 {
             if timeout_at(deadline, self.acks.arrived()).await.is_err() {
-                tracing::warn!(
-                    records = progress.submitted.unsettled(),
-                    "Gave up waiting for acknowledgements."
-                );
+                tracing::warn!(records = progress.submitted.unsettled(), "Gave up waiting for acknowledgements.");
                 return;
             }
             let arrived = self.acks.take();
@@ -369,11 +336,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             Ok(writes) => writes,
             Err(error) => return tracing::error!(%error, "Source offsets could not be committed."),
         };
-        let written = timeout(
-            self.settings.flush_timeout,
-            self.offsets.write(&self.id.connector, writes),
-        )
-        .await;
+        let written = timeout(self.settings.flush_timeout, self.offsets.write(&self.id.connector, writes)).await;
         match written {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "The last source offsets could not be committed."),
@@ -388,18 +351,11 @@ impl Progress {
         let starts = &self.batch_starts;
         let deliveries = arrived.written.into_iter().map(|(sequence, written)| {
             let (first, batch) = starts[starts.partition_point(|(first, _)| *first <= sequence) - 1];
-            SourceDelivery {
-                batch,
-                index: (sequence - first) as u32,
-                written: Some(written),
-            }
+            SourceDelivery { batch, index: (sequence - first) as u32, written: Some(written) }
         });
         let deliveries = deliveries.collect();
         let oldest = self.submitted.next_sequence() - self.submitted.len() as u64;
-        let done = self
-            .batch_starts
-            .partition_point(|(first, _)| *first <= oldest)
-            .saturating_sub(1);
+        let done = self.batch_starts.partition_point(|(first, _)| *first <= oldest).saturating_sub(1);
         self.batch_starts.drain(..done);
         deliveries
     }
@@ -408,8 +364,5 @@ impl Progress {
 /// The task that ran the poll panicked: the instance went with it.
 fn lost_poll() -> PluginError {
     let cause = "the sandbox's own code failed during `poll`".to_owned();
-    PluginError::Crashed(Crash {
-        trace: cause.clone(),
-        cause,
-    })
+    PluginError::Crashed(Crash { trace: cause.clone(), cause })
 }

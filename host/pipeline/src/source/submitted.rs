@@ -87,19 +87,11 @@ impl Submitted {
     /// Has to be called before the records of a batch are submitted.
     pub fn begin_batch(&mut self, batch: &SourceBatch) -> BatchOffsets {
         if batch.offset_len.is_empty() {
-            return BatchOffsets {
-                slots: Vec::new(),
-                start: 0,
-                len: 0,
-            };
+            return BatchOffsets { slots: Vec::new(), start: 0, len: 0 };
         }
         self.batches.push_back((self.next_sequence(), batch.offsets.clone()));
         let slots = batch.partitions.iter().map(|partition| self.slot(partition)).collect();
-        BatchOffsets {
-            slots,
-            start: 0,
-            len: 0,
-        }
+        BatchOffsets { slots, start: 0, len: 0 }
     }
 
     /// Notes the next record of the batch, `index` being its place in it.
@@ -107,13 +99,7 @@ impl Submitted {
         let sequence = self.next_sequence();
         let slot = offsets.advance(batch, index);
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let entry = Entry {
-            slot,
-            offset_start: offsets.start,
-            offset_len: offsets.len,
-            bytes,
-            fate: Fate::Open,
-        };
+        let entry = Entry { slot, offset_start: offsets.start, offset_len: offsets.len, bytes, fate: Fate::Open };
         self.entries.push_back(entry);
         self.unsettled += 1;
         self.unsettled_bytes += bytes as usize;
@@ -144,11 +130,9 @@ impl Submitted {
     /// what is under way and not what was sent since the last commit.
     pub fn advance(&mut self) {
         while let Some(entry) = self.entries.front().copied().filter(|entry| entry.fate == Fate::Settled) {
-            let last_of_run = self
-                .entries
-                .get(1)
-                .is_none_or(|next| next.fate != Fate::Settled || next.slot != entry.slot)
-                || self.batches.get(1).is_some_and(|(first, _)| *first == self.base + 1);
+            let last_of_run =
+                self.entries.get(1).is_none_or(|next| next.fate != Fate::Settled || next.slot != entry.slot)
+                    || self.batches.get(1).is_some_and(|(first, _)| *first == self.base + 1);
             if last_of_run {
                 self.note_committable(entry, self.base);
             }
@@ -213,10 +197,7 @@ impl Submitted {
         if let Some(slot) = self.slots.get(&partition.0) {
             return *slot;
         }
-        let same = self
-            .partitions
-            .iter()
-            .position(|known| known.canonical() == partition.canonical());
+        let same = self.partitions.iter().position(|known| known.canonical() == partition.canonical());
         let slot = same.unwrap_or_else(|| {
             self.partitions.push(partition.clone());
             self.committable.push(None);
@@ -261,20 +242,14 @@ mod tests {
         let mut column = Vec::new();
         for (partition, _) in records {
             let partition = SourcePartition((*partition).into());
-            let index = partitions
-                .iter()
-                .position(|known| *known == partition)
-                .unwrap_or_else(|| {
-                    partitions.push(partition);
-                    partitions.len() - 1
-                });
+            let index = partitions.iter().position(|known| *known == partition).unwrap_or_else(|| {
+                partitions.push(partition);
+                partitions.len() - 1
+            });
             column.push(index as u32);
         }
         SourceBatch {
-            records: Batch {
-                count: records.len(),
-                ..Batch::default()
-            },
+            records: Batch { count: records.len(), ..Batch::default() },
             partitions,
             partition: column,
             offset_len: records.iter().map(|(_, offset)| offset.len() as u32).collect(),
@@ -285,17 +260,12 @@ mod tests {
     fn submit(submitted: &mut Submitted, records: &[(&str, &str)]) -> Vec<u64> {
         let batch = batch(records);
         let mut offsets = submitted.begin_batch(&batch);
-        (0..records.len())
-            .map(|index| submitted.submit(&batch, &mut offsets, index, 10))
-            .collect()
+        (0..records.len()).map(|index| submitted.submit(&batch, &mut offsets, index, 10)).collect()
     }
 
     fn committable(submitted: &mut Submitted) -> Vec<String> {
         let writes = submitted.take_committable().unwrap();
-        writes
-            .into_iter()
-            .map(|(partition, offset)| format!("{}={}", partition.0, offset.unwrap().0))
-            .collect()
+        writes.into_iter().map(|(partition, offset)| format!("{}={}", partition.0, offset.unwrap().0)).collect()
     }
 
     #[test]

@@ -34,6 +34,12 @@ struct Guard {
     wanted: bool,
 }
 
+impl From<StageError> for ConvertError {
+    fn from(error: StageError) -> Self {
+        error.source.at(&format!("transform `{}`", error.transform))
+    }
+}
+
 impl Chain {
     /// From a connector's configuration: `transforms` lists aliases, `transforms.<alias>.type` and what
     /// else begins so belongs to one; the same with `predicates`.

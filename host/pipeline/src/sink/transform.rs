@@ -1,0 +1,139 @@
+//! The way through a chain of transforms: every record becomes a tree, and what is left of it a row of a
+//! new batch.
+
+use std::sync::Arc;
+
+use bulkhead_model::value::Schema;
+
+use super::decode::{Converted, Cursor, Decoder, Refused};
+use crate::batch::{Batch, Encoding, NO_PARTITION, NO_TIMESTAMP, SinkBatch, Values};
+use crate::convert::{ConvertError, Converter, SchemaAndValue, item};
+use crate::ports::Consumed;
+use crate::tolerance::Stage;
+use crate::transform::{Header, Record};
+
+impl Decoder {
+    pub(super) fn transform(&self, consumed: &Consumed) -> Converted {
+        let mut rows = Rows::default();
+        let mut refused = Vec::new();
+        let mut cursor = Cursor::default();
+        for index in 0..consumed.count() {
+            let start = cursor;
+            cursor = start.past_record(consumed, index);
+            let row = self.read(consumed, index, start).and_then(|record| {
+                let transformed = self.chain.apply(record);
+                transformed.map_err(|error| (Stage::Transformation, error.into()))
+            });
+            let pushed = row.and_then(|record| match record {
+                Some(record) => rows.push(consumed, index, record).map_err(|error| (Stage::Transformation, error)),
+                None => Ok(()),
+            });
+            if let Err((stage, error)) = pushed {
+                refused.push(Refused::new(consumed, index, stage, error));
+            }
+        }
+        Converted { batch: rows.finish(), refused }
+    }
+
+    fn read(&self, consumed: &Consumed, index: usize, mut cursor: Cursor) -> Result<Record, (Stage, ConvertError)> {
+        let topic = &consumed.topics[consumed.topic[index] as usize];
+        let first = cursor.header;
+        let mut convert = |converter: &dyn Converter, len, stage| {
+            let bytes = cursor.take(len).map(|(start, len)| &consumed.data[start..start + len]);
+            converter.to_connect(topic, bytes).map_err(|error| (stage, error))
+        };
+        let key = convert(&*self.converters.key, consumed.key_len[index], Stage::KeyConverter)?;
+        let value = convert(&*self.converters.value, consumed.value_len[index], Stage::ValueConverter)?;
+        let headers = (first..first + consumed.header_count[index] as usize).map(|header| {
+            let key = consumed.header_keys[consumed.header_key[header] as usize].clone();
+            let value = convert(&*self.converters.header, consumed.header_len[header], Stage::HeaderConverter)?;
+            Ok(Header { key, value })
+        });
+        let headers = headers.collect::<Result<_, _>>()?;
+        Ok(Record {
+            topic: topic.clone(),
+            partition: Some(consumed.partition[index]),
+            key,
+            value,
+            timestamp: Some(consumed.timestamp[index]).filter(|timestamp| *timestamp != NO_TIMESTAMP),
+            headers,
+            offset: Some(consumed.offset[index]),
+        })
+    }
+}
+
+/// A batch on its way, row by row.
+#[derive(Default)]
+struct Rows {
+    batch: Batch,
+    schemas: Vec<Arc<Schema>>,
+    offset: Vec<i64>,
+    timestamp_type: Vec<u8>,
+    data: Vec<u8>,
+}
+
+impl Rows {
+    /// All of the record, or nothing.
+    fn push(&mut self, consumed: &Consumed, index: usize, record: Record) -> Result<(), ConvertError> {
+        let start = self.data.len();
+        let items = std::iter::once(&record.key).chain([&record.value]).chain(record.headers.iter().map(|h| &h.value));
+        let written = items.map(|half| self.write(half)).collect::<Result<Vec<_>, _>>();
+        let written = written.inspect_err(|_| self.data.truncate(start))?;
+        let [key, value, headers @ ..] = written.as_slice() else { return Ok(()) };
+        push(&mut self.batch.keys, key);
+        push(&mut self.batch.values, value);
+        for (header, written) in record.headers.iter().zip(headers) {
+            push(&mut self.batch.headers, written);
+            self.batch.header_key.push(pooled(&mut self.batch.header_keys, &header.key));
+        }
+        self.batch.header_count.push(headers.len() as u32);
+        self.batch.topic.push(pooled(&mut self.batch.topics, &record.topic));
+        self.batch.partition.push(record.partition.unwrap_or(NO_PARTITION));
+        self.batch.timestamp.push(record.timestamp.unwrap_or(NO_TIMESTAMP));
+        self.offset.push(consumed.offset[index]);
+        self.timestamp_type.push(consumed.timestamp_type[index]);
+        self.batch.count += 1;
+        Ok(())
+    }
+
+    fn write(&mut self, half: &SchemaAndValue) -> Result<Written, ConvertError> {
+        let start = self.data.len();
+        let written = item::write(half.schema.clone(), &half.value, &mut self.data)?;
+        let schema = written.schema.map_or(0, |schema| {
+            let known = self.schemas.iter().rposition(|known| Arc::ptr_eq(known, &schema));
+            known.unwrap_or_else(|| {
+                self.schemas.push(schema);
+                self.schemas.len() - 1
+            }) as u32
+                + 1
+        });
+        Ok(Written { encoding: written.encoding, schema, len: (self.data.len() - start) as u32 })
+    }
+
+    fn finish(mut self) -> SinkBatch {
+        self.batch.schemas = Arc::new(self.schemas);
+        self.batch.data = self.data.into();
+        SinkBatch { records: self.batch, offset: self.offset, timestamp_type: self.timestamp_type }
+    }
+}
+
+struct Written {
+    encoding: Encoding,
+    schema: u32,
+    len: u32,
+}
+
+fn push(column: &mut Values, written: &Written) {
+    column.encoding.push(written.encoding);
+    column.schema.push(written.schema);
+    column.len.push(written.len);
+}
+
+/// The place of a name in a pool, which it joins if it is new.
+fn pooled(pool: &mut Vec<Arc<str>>, name: &Arc<str>) -> u32 {
+    let known = pool.iter().rposition(|known| known == name);
+    known.unwrap_or_else(|| {
+        pool.push(name.clone());
+        pool.len() - 1
+    }) as u32
+}
