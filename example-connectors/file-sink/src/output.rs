@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use bulkhead_sdk::prelude::*;
 
@@ -16,10 +16,15 @@ pub enum Output {
 }
 
 impl Output {
-    /// Opens the file, or makes it; what is in it stays.
+    /// Opens the file, or makes it; what is in it stays. A last line without an end, which a crash may have left, gets one,
+    /// so that it spoils no line of ours.
     pub fn open(path: Option<&str>) -> Result<Self> {
         let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(Self::Log) };
-        let file = File::options().create(true).append(true).open(path).map_err(|error| refused(path, error))?;
+        let mut options = File::options();
+        let mut file = options.create(true).read(true).append(true).open(path).map_err(|error| refused(path, error))?;
+        if !ends_whole(&mut file).map_err(|error| refused(path, error))? {
+            file.write_all(b"\n").map_err(|error| refused(path, error))?;
+        }
         Ok(Self::File(BufWriter::with_capacity(BUFFER, file)))
     }
 
@@ -44,6 +49,17 @@ impl Output {
             Self::Log => Ok(()),
         }
     }
+}
+
+/// Whether the file is empty or its last line has an end.
+fn ends_whole(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(true);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 /// In a sandbox a folder that isn't granted looks as if it weren't there, so the message names both.

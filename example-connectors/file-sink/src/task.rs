@@ -33,6 +33,8 @@ impl SinkTask for FileSinkTask {
                 outcome => outcome?,
             }
         }
+        // Whoever watches the file sees lines as they come, as with FileStreamSink.
+        self.output.flush()?;
         Ok(refused)
     }
 
@@ -69,15 +71,14 @@ mod tests {
     }
 
     #[test]
-    fn values_are_lines_once_offsets_are_committed() {
+    fn values_are_lines_as_soon_as_they_are_put() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         let mut run = run(&path);
         assert!(run.put_texts("t", ["one", "two"]).unwrap().is_empty());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
         let committed = run.commit().unwrap();
         assert_eq!(committed, [TopicOffset { topic: "t".into(), partition: 0, offset: 2 }]);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
     }
 
     #[test]
@@ -89,6 +90,16 @@ mod tests {
         run.put_texts("t", ["after"]).unwrap();
         run.stop().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before\nafter\n");
+    }
+
+    #[test]
+    fn a_line_that_a_crash_cut_short_spoils_none_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        fs::write(&path, "whole\nhal").unwrap();
+        let mut run = run(&path);
+        run.put_texts("t", ["half"]).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole\nhal\nhalf\n");
     }
 
     #[test]
