@@ -8,8 +8,8 @@
 //! process for demos and quick tests.
 //!
 //! **Invariants:** nothing here waits for a guest, and no call of the ports blocks the caller's thread:
-//! what may take long runs on the client's own thread or on tokio's blocking pool. `unsafe` is found in
-//! `admin::group_api` only.
+//! what may take long runs on the client's own thread or on tokio's blocking pool. `unsafe` is found only
+//! where rdkafka wraps no function of librdkafka: in `admin::group_api`, and one call in `mock::groups`.
 
 pub mod admin;
 mod clients;

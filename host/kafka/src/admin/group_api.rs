@@ -1,6 +1,6 @@
 //! Requests about the offsets of groups, which librdkafka has and rdkafka doesn't wrap.
 //!
-//! The only `unsafe` of this crate. All four requests have one shape: an object that names the group
+//! All four requests have one shape: an object that names the group
 //! and perhaps partitions is handed to librdkafka with a queue; one event comes back, and everything
 //! read from it is copied before the event is destroyed.
 #![allow(unsafe_code, reason = "librdkafka's admin functions for group offsets have no safe wrapper")]

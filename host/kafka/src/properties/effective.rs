@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bulkhead_model::RawConfig;
 use bulkhead_pipeline::ports::ClientError;
 use rdkafka::ClientConfig;
+use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::KafkaError;
 use rdkafka::types::RDKafkaConfRes;
 
@@ -67,8 +68,14 @@ impl Effective {
         self.properties.clone().into_iter().chain(ours).collect()
     }
 
+    /// Log lines are filtered where all others are; rdkafka would ask the `log` crate, which nobody serves.
     pub(crate) fn client_config(&self) -> ClientConfig {
-        self.properties.clone().into_iter().collect()
+        let mut config: ClientConfig = self.properties.clone().into_iter().collect();
+        config.set_log_level(match self.get("debug") {
+            Some(_) => RDKafkaLogLevel::Debug,
+            None => RDKafkaLogLevel::Info,
+        });
+        config
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {

@@ -52,8 +52,13 @@ impl Broker {
     }
 
     pub(crate) fn clients(&self, extra: &[(&str, &str)]) -> KafkaClients {
-        let servers = [("bootstrap.servers", self.servers.as_str())];
-        let properties: RawConfig = servers.iter().chain(extra).copied().collect();
+        let mut properties = match &self.mock {
+            Some(mock) => mock.worker_properties(),
+            None => RawConfig::from([("bootstrap.servers", self.servers.as_str())]),
+        };
+        for (key, value) in extra {
+            properties.set(*key, *value);
+        }
         KafkaClients::new(Settings::from_properties(&properties).unwrap())
     }
 }
