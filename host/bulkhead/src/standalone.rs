@@ -116,7 +116,9 @@ impl Settings {
     fn read(arguments: &ConnectStandalone, embedded: Option<&MockBroker>) -> anyhow::Result<Self> {
         let mut properties = properties::read(&arguments.worker)?;
         if let Some(broker) = embedded {
-            properties.set("bootstrap.servers", broker.bootstrap_servers());
+            for (key, value) in broker.worker_properties() {
+                properties.set(key, value);
+            }
         }
         let file = || arguments.worker.display().to_string();
         let offsets = properties.get("offset.storage.file.filename");

@@ -27,7 +27,10 @@ fn a_standalone_worker_answers_as_apaches_does() {
     let target = Target {
         url: worker.rest.base().to_owned(),
         work: folder.path().join("files"),
-        connectors: FileConnectors::default(),
+        connectors: FileConnectors {
+            source: "io.bulkhead.FileStreamSourceConnector".to_owned(),
+            sink: "io.bulkhead.FileStreamSinkConnector".to_owned(),
+        },
     };
     let is_ours = |name: &String| SCENARIOS.contains(&name.as_str());
     let mut scenarios = scenarios().unwrap();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, TypedConfig};
+use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, TypedConfig, Width};
 use bulkhead_model::value::{Schema, SchemaType, Value};
 
 use super::charset::Charset;
@@ -23,13 +23,14 @@ pub struct StringConverter {
 
 impl StringConverter {
     pub fn config_def() -> ConfigDef {
-        let encoding = ConfigKey::new(
+        let mut encoding = ConfigKey::new(
             ENCODING,
             ConfigType::String,
             DefaultValue::Value("UTF-8".to_owned()),
             Importance::High,
             "Character set of the bytes, by its Java name: UTF-8, US-ASCII, ISO-8859-1, UTF-16, UTF-16BE or UTF-16LE.",
         );
+        (encoding.width, encoding.display_name) = (Width::Medium, "Encoding".to_owned());
         ConfigDef { keys: vec![encoding] }
     }
 
