@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn a_component(engine: &Engine) -> Component {
-        Component::new(engine, "(component)").unwrap()
+        Component::new(engine, wat::parse_str("(component)").unwrap()).unwrap()
     }
 
     #[test]

@@ -12,7 +12,7 @@ use trace::Frames;
 
 /// Says in one line why an instance ended, and below it where, and what it said last.
 pub(crate) fn explain(end: End, shared: &Shared) -> Crash {
-    let name = shared.name();
+    let name = &shared.name;
     let ops = where_(shared);
     match end {
         End::Overran { op: Op::Stop, limit } => {
@@ -32,13 +32,13 @@ pub(crate) fn explain(end: End, shared: &Shared) -> Crash {
 
 /// The instance's actor panicked: our fault, and the instance's end all the same.
 pub(crate) fn of_the_host(shared: &Shared) -> Crash {
-    let cause = format!("{} ended by an error of the sandbox itself; the worker's log has it", shared.name());
+    let cause = format!("{} ended by an error of the sandbox itself; the worker's log has it", shared.name);
     crash(cause, None, shared)
 }
 
 /// ` in poll`, or nothing between calls.
 fn where_(shared: &Shared) -> String {
-    let ops: Vec<_> = shared.watch.last_running().iter().map(Op::to_string).collect();
+    let ops: Vec<_> = shared.watch.unfinished().iter().map(Op::to_string).collect();
     if ops.is_empty() {
         return String::new();
     }

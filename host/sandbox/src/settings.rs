@@ -143,8 +143,10 @@ impl Reader<'_> {
     }
 
     fn rules<T: std::str::FromStr<Err = String>>(&self, key: &'static str) -> Result<Vec<T>, Error> {
-        let parsed = self.parsed(key, |text| list(text).map(str::parse).collect())?;
-        Ok(parsed.unwrap_or_default())
+        let text = self.text(key).unwrap_or_default();
+        let rules: Result<Vec<T>, String> = list(&text).map(str::parse).collect();
+        // A rule's error names the rule.
+        rules.map_err(|message| Error::setting(key, message))
     }
 
     fn ceiling<T: std::str::FromStr<Err = String>>(&self, key: &'static str, mode: Mode) -> Result<Ceiling<T>, Error> {

@@ -51,15 +51,18 @@ impl Measurement {
         self.write_lines(&lines)?;
         let watch: BaseConsumer = ClientConfig::new().set("bootstrap.servers", &self.bootstrap).create()?;
         let started = Instant::now();
-        rest.create("bench-source", &[
-            ("connector.class", "FileStreamSource"),
-            ("tasks.max", "1"),
-            ("file", text(&lines)?),
-            ("topic", topic),
-            ("key.converter", STRING),
-            ("value.converter", STRING),
-            ("batch.size", "2000"),
-        ])?;
+        rest.create(
+            "bench-source",
+            &[
+                ("connector.class", "FileStreamSource"),
+                ("tasks.max", "1"),
+                ("file", text(&lines)?),
+                ("topic", topic),
+                ("key.converter", STRING),
+                ("value.converter", STRING),
+                ("batch.size", "2000"),
+            ],
+        )?;
         loop {
             let (_, end) = watch.fetch_watermarks(topic, 0, Duration::from_secs(10))?;
             if end >= self.records as i64 {
@@ -79,14 +82,17 @@ impl Measurement {
         File::create(&out)?;
         let want = (self.records * (self.line + 1)) as u64;
         let started = Instant::now();
-        rest.create("bench-sink", &[
-            ("connector.class", "FileStreamSink"),
-            ("tasks.max", "1"),
-            ("file", text(&out)?),
-            ("topics", topic),
-            ("key.converter", STRING),
-            ("value.converter", STRING),
-        ])?;
+        rest.create(
+            "bench-sink",
+            &[
+                ("connector.class", "FileStreamSink"),
+                ("tasks.max", "1"),
+                ("file", text(&out)?),
+                ("topics", topic),
+                ("key.converter", STRING),
+                ("value.converter", STRING),
+            ],
+        )?;
         while fs::metadata(&out)?.len() < want {
             ensure!(started.elapsed() < LIMIT, "the file isn't complete after {LIMIT:?}");
             std::thread::sleep(LOOK);

@@ -30,6 +30,7 @@ const NOISE: &[&str] = &[
     "wit_bindgen",
     "<wit_bindgen",
     "dlmalloc",
+    "abort",
     "__wasm_call",
     "[async-lift]",
     "[callback]",
@@ -78,13 +79,35 @@ fn frames(text: &str) -> Vec<String> {
                 last.push_str(" at ");
                 last.push_str(&escaped(place, MAX_NAME));
             }
-        } else if let Some((_, name)) = line.split_once('!') {
-            frames.push(escaped(name, MAX_NAME));
-        } else if let Some((_, inlined)) = line.split_once(" - ") {
-            frames.push(escaped(inlined, MAX_NAME));
+        } else if let Some((_, name)) = line.split_once('!').or_else(|| line.split_once(" - ")) {
+            frames.push(plain(name));
         }
     }
     frames
+}
+
+/// A function's name without what compilers add to tell equal names apart: `::h0123456789abcdef` at the
+/// end, `[0123456789abcdef]` after a crate.
+fn plain(name: &str) -> String {
+    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = match name.rsplit_once("::h") {
+        Some((before, hash)) if is_hash(hash) => before,
+        Some(_) | None => name,
+    };
+    let mut plain = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        plain.push_str(before);
+        rest = match after.split_once(']') {
+            Some((hash, after)) if is_hash(hash) => after,
+            Some(_) | None => {
+                plain.push('[');
+                after
+            }
+        };
+    }
+    plain.push_str(rest);
+    escaped(&plain, MAX_NAME)
 }
 
 /// The message of a Rust panic in the last lines of standard error: `src/lib.rs:1:2: text`.
@@ -146,6 +169,18 @@ mod tests {
         let frames = Frames { all: frames(text) };
         let own: Vec<_> = frames.own().collect();
         assert_eq!(own, ["hostile::poll at src/lib.rs:21:38"]);
+    }
+
+    #[test]
+    fn names_lose_what_only_compilers_need() {
+        for (name, expected) in [
+            ("guest::spin::h36cb5cc5bcf6af81", "guest::spin"),
+            ("std[d123b7a1a2ed1472]::process::abort", "std::process::abort"),
+            ("<[u8] as guest::Look>::look", "<[u8] as guest::Look>::look"),
+            ("main", "main"),
+        ] {
+            assert_eq!(plain(name), expected);
+        }
     }
 
     #[test]

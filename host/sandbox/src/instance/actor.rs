@@ -121,8 +121,10 @@ impl Instance<'_> {
         instantiate: impl Future<Output = wasmtime::Result<Exports>>,
         budget: Budget,
     ) -> Result<Exports, End> {
-        let _in_call = self.shared.watch.begin(Op::Instantiate, budget.wall, budget.cpu);
-        watched(&self.shared.watch, instantiate).await
+        let in_call = self.shared.watch.begin(Op::Instantiate, budget.wall, budget.cpu);
+        let exports = watched(&self.shared.watch, instantiate).await?;
+        in_call.finish();
+        Ok(exports)
     }
 
     /// Carries out calls until the instance is to stop; answers with who waits for that.
@@ -150,8 +152,9 @@ impl Instance<'_> {
         if let Ok(drained) = timeout(self.patience, drain(&mut calls)).await {
             drained?;
         }
-        let _in_call = self.shared.watch.begin(Op::Stop, self.patience * 2, self.patience * 2);
+        let in_call = self.shared.watch.begin(Op::Stop, self.patience * 2, self.patience * 2);
         let said = exports.stop(accessor).await?;
+        in_call.finish();
         Ok(Some(Stopper { answer, said }))
     }
 }
@@ -164,12 +167,10 @@ async fn drain(calls: &mut FuturesUnordered<impl Future<Output = wasmtime::Resul
 }
 
 async fn carry_out(watch: &Watch, accessor: &Accessor<Tenant>, exports: &Exports, call: Call) -> wasmtime::Result<()> {
-    let _in_call = watch.begin(call.op, call.budget.wall, call.budget.cpu);
-    let done = (call.job)(accessor, exports).await;
-    if done.is_err() {
-        watch.failed(call.op);
-    }
-    done
+    let in_call = watch.begin(call.op, call.budget.wall, call.budget.cpu);
+    (call.job)(accessor, exports).await?;
+    in_call.finish();
+    Ok(())
 }
 
 /// Says of an instance whose actor panicked that it is over.

@@ -105,7 +105,7 @@ impl Handle {
         PluginError::Crashed(match self.shared.ended().await {
             Ending::Crashed(crash) => crash,
             Ending::Stopped => {
-                let cause = format!("{} was stopped", self.shared.name());
+                let cause = format!("{} was stopped", self.shared.name);
                 Crash { trace: cause.clone(), cause }
             }
         })

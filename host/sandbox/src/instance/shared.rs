@@ -15,6 +15,8 @@ use crate::output::Output;
 use crate::stats::InstanceStats;
 
 pub(crate) struct Shared {
+    /// As texts name it: `task orders-3`.
+    pub(crate) name: String,
     pub(crate) instance: Instance,
     pub(crate) plugin: String,
     /// Tells lives of the same connector or task apart.
@@ -54,6 +56,7 @@ pub(crate) enum Ending {
 
 /// Everything about an instance that is known before it is there.
 pub(crate) struct Origin {
+    pub(crate) name: String,
     pub(crate) instance: Instance,
     pub(crate) plugin: String,
     pub(crate) life: u64,
@@ -67,6 +70,7 @@ impl Shared {
     pub(crate) fn new(origin: Origin) -> Self {
         let output = Output::new(origin.instance.clone(), origin.plugin.clone(), origin.log_bytes_per_second);
         Self {
+            name: origin.name,
             instance: origin.instance,
             plugin: origin.plugin,
             life: origin.life,
@@ -82,14 +86,6 @@ impl Shared {
             sink: Mutex::default(),
             ending: OnceLock::new(),
             ended: CancellationToken::new(),
-        }
-    }
-
-    /// `connector orders` or `task orders-3`.
-    pub(crate) fn name(&self) -> String {
-        match &self.instance {
-            Instance::Connector(name) => format!("connector {name}"),
-            Instance::Task(task) => format!("task {task}"),
         }
     }
 

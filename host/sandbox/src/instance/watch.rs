@@ -80,8 +80,8 @@ struct State {
     next_id: u64,
     /// When the instance has to be gone, and how long it was given.
     stop_by: Option<(Instant, Duration)>,
-    /// What was being called when the guest's run ended.
-    last_running: Vec<Op>,
+    /// Calls that came to no end because the instance did.
+    unfinished: Vec<Op>,
     /// CPU time up to the end of the last poll.
     spent: Duration,
     /// The thread's clock at the start of the poll under way.
@@ -107,7 +107,7 @@ impl Watch {
         self.lock().spent
     }
 
-    /// Registers a call until the answer is dropped.
+    /// Registers a call until the answer is dropped. That it ended well has to be said.
     pub(crate) fn begin(&self, op: Op, limit: Duration, cpu: Duration) -> InCall<'_> {
         let mut state = self.lock();
         if state.running.is_empty() {
@@ -116,7 +116,7 @@ impl Watch {
         state.next_id += 1;
         let id = state.next_id;
         state.running.push(Running { id, op, limit, until: Instant::now() + limit, cpu });
-        InCall { watch: self, id }
+        InCall { watch: self, id, finished: false }
     }
 
     /// The instance has to be gone in `grace`, whatever its calls may still use.
@@ -125,14 +125,9 @@ impl Watch {
         self.stopping.cancel();
     }
 
-    /// What was being called when the guest's run ended, for a trace.
-    pub(crate) fn last_running(&self) -> Vec<Op> {
-        self.lock().last_running.clone()
-    }
-
-    /// This very call failed.
-    pub(super) fn failed(&self, op: Op) {
-        self.lock().last_running = vec![op];
+    /// The calls that came to no end, for a trace.
+    pub(crate) fn unfinished(&self) -> Vec<Op> {
+        self.lock().unfinished.clone()
     }
 
     /// Called at every tick while the guest computes: lets others run, or ends it.
@@ -158,13 +153,6 @@ impl Watch {
         state.since = Duration::ZERO;
         if state.running.is_empty() && !state.interrupted {
             state.mark = state.spent;
-        }
-    }
-
-    fn run_ended(&self) {
-        let mut state = self.lock();
-        if state.last_running.is_empty() {
-            state.last_running = state.running.iter().map(|call| call.op).collect();
         }
     }
 
@@ -194,13 +182,24 @@ impl State {
 pub(crate) struct InCall<'a> {
     watch: &'a Watch,
     id: u64,
+    finished: bool,
+}
+
+impl InCall<'_> {
+    pub(super) fn finish(mut self) {
+        self.finished = true;
+    }
 }
 
 impl Drop for InCall<'_> {
     fn drop(&mut self) {
         let mut state = self.watch.lock();
-        state.running.retain(|call| call.id != self.id);
+        let Some(place) = state.running.iter().position(|call| call.id == self.id) else { return };
+        let call = state.running.swap_remove(place);
         state.mark = state.now();
+        if !self.finished {
+            state.unfinished.push(call.op);
+        }
     }
 }
 
@@ -218,7 +217,6 @@ pub(crate) async fn watched<R>(watch: &Watch, run: impl Future<Output = wasmtime
         let polled = run.as_mut().poll(context);
         watch.leave();
         if let Poll::Ready(result) = polled {
-            watch.run_ended();
             return Poll::Ready(result.map_err(End::Trap));
         }
         if abandoned.as_mut().poll(context).is_ready() {

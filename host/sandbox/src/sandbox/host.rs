@@ -99,6 +99,7 @@ impl Host {
     /// Brings an instance to life.
     pub(crate) async fn start(&self, start: Start<'_>, grant: &Grant) -> Result<Handle, PluginError> {
         let shared = Arc::new(Shared::new(Origin {
+            name: name(&start),
             instance: start.instance,
             plugin: start.class.to_owned(),
             life: self.instances.next_life(),
@@ -134,6 +135,15 @@ impl Host {
 
     pub(crate) fn instances(&self) -> Vec<InstanceStats> {
         self.instances.lock().values().map(|shared| shared.stats()).collect()
+    }
+}
+
+/// An instance as texts name it.
+fn name(start: &Start<'_>) -> String {
+    match (start.role, &start.instance) {
+        (Role::Manifest, Instance::Connector(file)) => format!("plugin file {file}"),
+        (_, Instance::Connector(name)) => format!("connector {name}"),
+        (_, Instance::Task(task)) => format!("task {task}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Schemas: lists of nodes on the guest's side, trees on ours.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bulkhead_model::value::{Field, Schema, SchemaType};
@@ -119,6 +120,10 @@ fn kind<'a>(node: &SchemaNode, before: &'a [Built]) -> Result<(SchemaType, Vec<&
         Kind::StructOf => {
             let children = node.fields.iter().map(|field| find(field.node));
             let children = children.collect::<Result<Vec<_>, _>>()?;
+            let mut names = HashSet::new();
+            if let Some(twice) = node.fields.iter().find(|field| !names.insert(&field.name)) {
+                return Err(format!("has two fields `{}`", twice.name));
+            }
             let fields = node
                 .fields
                 .iter()

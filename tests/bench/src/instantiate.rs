@@ -1,0 +1,84 @@
+//! How long it takes to bring a task to life, call it once and be rid of it; what an idle one costs.
+
+use std::time::Instant;
+
+use bulkhead_model::{ConnectorName, RawConfig};
+use bulkhead_pipeline::ports::{Plugins, SourceTask};
+use bulkhead_sandbox_tests::{Bench, source_config};
+
+use crate::figures::{Report, Samples};
+
+const ROUNDS: usize = 500;
+const IDLE: u32 = 1_000;
+
+/// The limits.
+const LIFE_US: f64 = 100.0;
+const IDLE_KIB: f64 = 200.0;
+
+pub(crate) async fn run() -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    let bench = Bench::open(&["bulkhead_test_guests"], &[]).await;
+    let config = source_config("ok", &[]);
+    for _ in 0..ROUNDS / 10 {
+        life(&bench, &config).await?;
+    }
+    let mut lives = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        lives.push(life(&bench, &config).await?);
+    }
+    let of = |part: fn(&Life) -> f64| Samples::new(lives.iter().map(part).collect());
+    report.samples("instantiate", "us", &of(|life| life.instantiate), None);
+    report.samples("first call (start)", "us", &of(|life| life.call), None);
+    report.samples("drop, until memory is given back", "us", &of(|life| life.end), None);
+    report.samples("all three", "us", &of(|life| life.instantiate + life.call + life.end), Some(LIFE_US));
+    idle(&bench, &config, &mut report).await?;
+    Ok(report)
+}
+
+/// Microseconds of each part.
+struct Life {
+    instantiate: f64,
+    call: f64,
+    end: f64,
+}
+
+async fn life(bench: &Bench, config: &RawConfig) -> anyhow::Result<Life> {
+    let begun = Instant::now();
+    let source = bench.sandbox.source_task(&ConnectorName::new("bench").task(0), config).await?;
+    let born = Instant::now();
+    source.start(config).await?;
+    let called = Instant::now();
+    drop(source);
+    while bench.sandbox.gauge().instances > 0 {
+        std::hint::spin_loop();
+    }
+    Ok(Life { instantiate: micros(begun, born), call: micros(born, called), end: micros(called, Instant::now()) })
+}
+
+/// Memory of many started instances that do nothing.
+async fn idle(bench: &Bench, config: &RawConfig, report: &mut Report) -> anyhow::Result<()> {
+    let before = resident_kib();
+    let begun = Instant::now();
+    let mut sources = Vec::with_capacity(IDLE as usize);
+    for number in 0..IDLE {
+        let source = bench.sandbox.source_task(&ConnectorName::new("idle").task(number), config).await?;
+        source.start(config).await?;
+        sources.push(source);
+    }
+    let each = micros(begun, Instant::now()) / f64::from(IDLE);
+    let kib = (resident_kib() - before) / f64::from(IDLE);
+    report.figure("1,000 live instances: start of each", "us", each, None);
+    report.figure("1,000 live instances: main memory of each", "KiB", kib, Some(IDLE_KIB));
+    Ok(())
+}
+
+fn micros(from: Instant, to: Instant) -> f64 {
+    (to - from).as_nanos() as f64 / 1_000.0
+}
+
+/// What this process has in main memory.
+fn resident_kib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().unwrap_or(f64::NAN)
+}
