@@ -71,6 +71,9 @@ async fn run<S: Plugins, C: Clients>(
     start: Start,
     wanted: watch::Receiver<Wanted>,
 ) -> Option<String> {
+    if let Some(key) = not_supported(&start.connector) {
+        return Some(format!("configuration `{key}` asks for what this worker can't do yet; remove it"));
+    }
     let class = start.connector.connector_class().unwrap_or_default();
     let kind = match shared.plugins.catalog().connector(class) {
         Ok(plugin) => plugin.kind,
@@ -92,6 +95,13 @@ async fn run<S: Plugins, C: Clients>(
             Some(trace)
         }
     }
+}
+
+/// The first key that would change where records go, if we did not know it: better to fail than to act as
+/// if it weren't there.
+fn not_supported(connector: &RawConfig) -> Option<&str> {
+    let asks = |key: &str| key == "errors.deadletterqueue.topic.name" || key.starts_with("topic.creation.");
+    connector.iter().find(|(key, value)| asks(key) && !value.trim().is_empty()).map(|(key, _)| key)
 }
 
 async fn run_source<S: Plugins, C: Clients>(

@@ -182,6 +182,17 @@ async fn a_task_without_its_plugin_fails_by_name() {
 }
 
 #[tokio::test]
+async fn a_task_is_not_started_without_what_its_configuration_asks_for() {
+    let mut case = Case::new();
+    let mut connector = sink();
+    connector.set("errors.deadletterqueue.topic.name", "dead");
+    let (task, config, target) = (name().task(0), RawConfig::new(), TargetState::Started);
+    case.worker.send(Command::StartTask { run: Run(2), task, connector, config, target });
+    let Event::Failed { trace, .. } = case.event().await else { panic!("it runs") };
+    assert!(trace.contains("errors.deadletterqueue.topic.name"), "{trace}");
+}
+
+#[tokio::test]
 async fn a_task_is_paused_and_resumed() {
     let mut case = Case::new();
     case.plugins.put_source("c", 0, ScriptedSource::default());

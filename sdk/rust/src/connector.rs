@@ -9,7 +9,7 @@ use crate::config::{Config, Key, RawConfig};
 use crate::offsets::JsonMap;
 use crate::sink::{self, SinkConnector};
 use crate::source::{self, ExactlyOnce, SourceConnector};
-use crate::{Error, Result, TopicPartition, host};
+use crate::{Error, ErrorKind, Result, TopicPartition, host};
 
 /// What a connector finds wrong with a configuration, key by key.
 #[derive(Debug, Default)]
@@ -34,6 +34,17 @@ impl Verdict {
     /// All that was refused: keys and why.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().flat_map(|about| about.errors.iter().map(|error| (about.name.as_str(), error.as_str())))
+    }
+
+    /// What the types of the settings find wrong; the worker knows only what their attributes say.
+    fn of_settings<S: Config>(config: &RawConfig) -> Self {
+        let mut verdict = Self::default();
+        if let Err(error) = S::parse(config)
+            && let ErrorKind::Config(Some(key)) = error.kind()
+        {
+            verdict.refuse(key, error.message());
+        }
+        verdict
     }
 
     fn about(&mut self, key: &str) -> &mut ConfigValue {
@@ -104,7 +115,7 @@ impl<C: SourceConnector> AnyConnector for SourceType<C> {
 
     fn validate(&self, config: RawConfig) -> Answer<'_, Verdict> {
         Box::pin(async move {
-            let mut verdict = Verdict::default();
+            let mut verdict = Verdict::of_settings::<C::Config>(&config);
             C::validate(&config, &mut verdict).await?;
             Ok(verdict)
         })
@@ -158,7 +169,7 @@ impl<C: SinkConnector> AnyConnector for SinkType<C> {
 
     fn validate(&self, config: RawConfig) -> Answer<'_, Verdict> {
         Box::pin(async move {
-            let mut verdict = Verdict::default();
+            let mut verdict = Verdict::of_settings::<C::Config>(&config);
             C::validate(&config, &mut verdict).await?;
             Ok(verdict)
         })

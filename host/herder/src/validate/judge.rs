@@ -89,12 +89,13 @@ fn own_entries(case: &Case<'_>, validation: &Validation) -> Vec<Entry> {
     own.chain(sandbox).map(entry).collect()
 }
 
-/// Adds what the plugin says of a key to what the worker found out by itself.
+/// Adds what the plugin says of a key. Its errors count only where the worker found none by itself: a plugin
+/// that reads its settings finds the same ones, in words of its own.
 fn add_opinion(entries: &mut [Entry], undefined: &mut Vec<Entry>, opinion: &ConfigValue) {
     let entry = find_or_add(entries, undefined, &opinion.name);
-    let news = opinion.errors.iter().filter(|error| !entry.value.errors.contains(error));
-    let news: Vec<_> = news.cloned().collect();
-    entry.value.errors.extend(news);
+    if entry.value.errors.is_empty() {
+        entry.value.errors.clone_from(&opinion.errors);
+    }
     entry.value.visible = opinion.visible;
     if !opinion.recommended.is_empty() {
         entry.value.recommended = opinion.recommended.clone();
