@@ -30,6 +30,8 @@ impl Pipe {
         let topic = format!("{topic}-{}", std::process::id());
         let [from, to] = [path.join("in.txt"), path.join("out.txt")];
         let mut setup = Setup::new(kafka, &path).unwrap().with("offset.flush.interval.ms", "200");
+        // A member that was killed holds its partitions until its session is over.
+        setup = setup.with("consumer.session.timeout.ms", "6000").with("consumer.heartbeat.interval.ms", "1000");
         let source = format!(
             "name=in-{topic}\nconnector.class=FileStreamSource\nfile={}\ntopic={topic}\nvalue.converter={STRING}\n",
             from.display()
