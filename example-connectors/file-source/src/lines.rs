@@ -41,6 +41,11 @@ impl Lines {
         self.position
     }
 
+    /// How far the file was read, the unfinished line included.
+    pub fn read_to(&self) -> u64 {
+        self.position + (self.end - self.start) as u64
+    }
+
     /// Reads the next chunk. Zero: there is nothing more, for now.
     pub fn fill(&mut self, reader: &mut impl Read) -> io::Result<usize> {
         self.make_room();

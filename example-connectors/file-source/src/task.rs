@@ -89,7 +89,13 @@ impl FileSourceTask {
 
     fn fill(&mut self) -> Result<usize> {
         let Some(file) = &mut self.file else { return Ok(0) };
-        self.lines.fill(file).map_err(|error| Error::failed(error).context(format!("cannot read `{}`", self.path)))
+        let failed = |error| Error::failed(error).context(format!("cannot read `{}`", self.path));
+        let count = self.lines.fill(file).map_err(failed)?;
+        if count == 0 {
+            // WASI reads through a stream, and a stream that has ended stays so when the file grows: a seek makes a new one.
+            file.seek(SeekFrom::Start(self.lines.read_to())).map_err(failed)?;
+        }
+        Ok(count)
     }
 
     /// Opens the file at the position reached, unless that was done. False: it isn't there yet.
