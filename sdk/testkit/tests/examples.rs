@@ -30,6 +30,19 @@ fn a_file_source_loses_nothing_when_it_is_killed_at_any_record() {
 }
 
 #[test]
+fn a_file_source_goes_on_when_the_file_grows() {
+    let kit = Kit::open(component("file_source.wasm")).unwrap();
+    let input = kit.folder().join("in.txt");
+    fs::write(&input, "one\n").unwrap();
+    let config = [("connector.class", "FileStreamSource"), ("topic", "t"), ("file", input.to_str().unwrap())];
+    let mut run = kit.source(config).unwrap();
+    assert_eq!(run.take(1).unwrap(), ["one"]);
+    run.poll().unwrap();
+    fs::write(&input, "one\ntwo\n").unwrap();
+    assert_eq!(run.take(1).unwrap(), ["two"]);
+}
+
+#[test]
 fn a_file_sink_has_written_what_it_lets_be_committed() {
     let kit = Kit::open(component("file_sink.wasm")).unwrap();
     let output = kit.folder().join("out.txt");
