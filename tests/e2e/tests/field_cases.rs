@@ -159,8 +159,9 @@ fn fc_02_blocked_instances_leave_no_memory_behind() {
     (0..10).for_each(cycle);
     let before = case.worker.memory().unwrap();
     (10..60).for_each(cycle);
-    let after = case.worker.memory().unwrap();
-    assert!(after < before + before / 20, "{before} bytes before, {after} after 50 more");
+    let given_back = || (case.worker.memory().unwrap() < before + before / 20).then_some(());
+    let outcome = eventually("50 more leave no memory behind", SOON, given_back);
+    assert!(outcome.is_ok(), "{before} bytes before, {} after 50 more", case.worker.memory().unwrap());
 }
 
 #[test]
@@ -187,14 +188,14 @@ fn fc_03_guests_that_spin_starve_nobody() {
         let gone = || (case.status(&format!("/connectors/{name}/status")).0 == 404).then_some(());
         eventually("it is gone", in_time, gone).unwrap();
     }
-    let after = cpu_in_a_second(&case.worker);
-    assert!(after < idle + Duration::from_millis(200), "{idle:?} of CPU a second before, {after:?} after");
+    let is_idle = || (cpu_in_a_second(&case.worker) < idle + Duration::from_millis(200)).then_some(());
+    eventually("CPU use is back to idle", in_time, is_idle).unwrap();
 }
 
 #[test]
 fn fc_03_a_spinner_fails_by_its_cpu_budget() {
-    let case = Case::start(&[]);
-    case.hostile("spin", "spin", &[("sandbox.cpu.burst.ms", "500")]);
+    let case = Case::start(&[("sandbox.cpu.burst.ms", "500")]);
+    case.hostile("spin", "spin", &[]);
     let trace = case.rest().failure("spin", 0).unwrap();
     assert!(trace.contains("CPU") && trace.contains("500"), "{trace}");
     assert!(trace.contains("poll"), "{trace}");
@@ -237,7 +238,7 @@ fn fc_04_a_larger_limit_is_taken_up_by_a_restart_and_one_above_the_ceiling_is_re
         case.rest().ask("POST", "/connectors", Some(&json!({ "name": "m", "config": config }))).unwrap();
     let message = answer["message"].as_str().unwrap_or_default();
     assert_eq!(status, 400, "{answer}");
-    assert!(message.contains("268435456") && message.contains("134217728"), "{message}");
+    assert!(message.contains("256 MiB") && message.contains("128 MiB"), "{message}");
     assert_eq!(case.status("/connectors/m").0, 404, "nothing was written");
 }
 
@@ -245,13 +246,14 @@ fn fc_04_a_larger_limit_is_taken_up_by_a_restart_and_one_above_the_ceiling_is_re
 fn fc_06_a_connector_that_ends_the_process_ends_itself_alone() {
     let mut case = Case::start(&[]);
     let modes = [
-        ("exit", 0, "exit(7)"),
+        // WASI 0.2 says of an exit only whether it was a good one.
+        ("exit", 0, "called exit("),
         ("abort", 0, "abort"),
         ("unreachable", 0, "unreachable"),
         ("recursion", 0, "stack"),
         ("panic-poll", 0, "a panic in poll"),
         ("panic-start", 0, "a panic in the task's start"),
-        ("exit-start", 0, "exit(7)"),
+        ("exit-start", 0, "called exit("),
     ];
     case.while_good_keeps_its_pace(|| {
         for (mode, task, cause) in modes {
