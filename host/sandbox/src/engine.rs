@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails};
 
 use crate::Error;
 
@@ -18,8 +18,10 @@ const WASM_STACK: usize = 512 << 10;
 /// Of a call: the guest's stack and, on top, what the host needs while it serves the guest.
 const CALL_STACK: usize = 2 << 20;
 
-/// Bytes of a returned slot that stay mapped, so that the next instance meets no page faults there.
-const KEEP_RESIDENT: usize = 64 << 10;
+/// Bytes of a returned memory, and of a stack, that stay mapped, so that the next instance meets no page
+/// faults there. Kept for as many slots as are warm, a hundred.
+const KEEP_RESIDENT: usize = 256 << 10;
+const KEEP_STACK_RESIDENT: usize = 64 << 10;
 
 /// Core instances in one component: its module, adapters and shims.
 const CORE_INSTANCES_EACH: u32 = 8;
@@ -68,7 +70,9 @@ fn pool(max_instances: u32) -> PoolingAllocationConfig {
         .max_tables_per_component(TABLES_EACH)
         .table_elements(TABLE_ELEMENTS)
         .linear_memory_keep_resident(KEEP_RESIDENT)
-        .table_keep_resident(KEEP_RESIDENT);
+        .table_keep_resident(KEEP_STACK_RESIDENT)
+        .async_stack_keep_resident(KEEP_STACK_RESIDENT)
+        .pagemap_scan(Enabled::Auto);
     pool
 }
 
