@@ -8,7 +8,7 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use crate::Error;
 
 /// How long a guest runs before it has to let others run.
-const TICK: Duration = Duration::from_millis(10);
+const TICK: Duration = Duration::from_millis(5);
 
 /// Address space for each memory: with 4 GiB, compiled code needs no bounds checks (which cost 30 %).
 /// What an instance may really use is [`crate::limits`]'s business.

@@ -1,7 +1,7 @@
 //! How a source should be: steady, and exact about its offsets.
 
 use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bulkhead_sdk::prelude::*;
 
@@ -12,6 +12,8 @@ use crate::source::Settings;
 pub(crate) struct WellBehaved {
     topic: String,
     interval: Duration,
+    /// When the next record is due: waiting for its turn in a busy worker must not add up.
+    due: Instant,
     source: Partition,
     /// Tells this instance from the one before a restart.
     instance: u64,
@@ -28,6 +30,7 @@ impl WellBehaved {
         Ok(Self {
             topic: settings.topic.clone(),
             interval: Duration::from_millis(settings.interval_ms.into()),
+            due: Instant::now(),
             source,
             instance: RandomState::new().hash_one(0),
             count,
@@ -41,9 +44,10 @@ impl WellBehaved {
         self.started_at > 0
     }
 
-    /// Waits for the interval and hands over one record: `INSTANCE COUNT`.
+    /// Waits until a record is due and hands it over: `INSTANCE COUNT`.
     pub(crate) async fn record(&mut self, batch: &mut Batch, wait: &Wait) -> Result<()> {
-        wait.sleep(self.interval).await;
+        self.due = (self.due + self.interval).max(Instant::now());
+        wait.sleep(self.due - Instant::now()).await;
         if bulkhead_sdk::context::should_stop() {
             return Ok(());
         }
