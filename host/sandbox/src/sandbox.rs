@@ -4,6 +4,7 @@ mod host;
 mod plugins;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bulkhead_pipeline::ports::OffsetStore;
 use futures::future::join_all;
@@ -51,6 +52,11 @@ impl Sandbox {
     /// How many instances there are now, and how much memory they have.
     pub fn gauge(&self) -> Gauge {
         self.host.gauge()
+    }
+
+    /// CPU time used for guests since the sandbox was opened, instances that are gone included.
+    pub fn cpu_time(&self) -> Duration {
+        self.host.cpu_time()
     }
 
     /// All instances there are now.

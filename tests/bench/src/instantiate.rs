@@ -1,8 +1,7 @@
 //! How long it takes to bring a task to life, call it once and be rid of it; what an idle one costs.
 //!
-//! What is checked is the CPU time that the guests' threads spend on it: wall-clock time is for the most
-//! part that of waking up another thread, twice for each call, and says more about what else the machine
-//! is doing.
+//! What is checked is the CPU time that it takes: of the wall-clock time most is that of waking up
+//! another thread, twice for each call, which says more about what else the machine is doing.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +36,7 @@ pub(crate) async fn run() -> anyhow::Result<Report> {
     report.samples("a first call that does little", "us", &of(|life| life.call), None);
     report.samples("drop, until memory is given back", "us", &of(|life| life.end), None);
     report.samples("all three, wall-clock time", "us", &of(|life| life.instantiate + life.call + life.end), None);
-    report.samples("all three, CPU time of the guests' threads", "us", &cpu, Some(LIFE_US));
+    report.samples("all three, CPU time", "us", &cpu, Some(LIFE_US));
     let mut starts = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         starts.push(start(&bench, &config).await?);
@@ -76,36 +75,15 @@ async fn life(bench: &Bench, config: &RawConfig) -> anyhow::Result<Life> {
     })
 }
 
-/// CPU microseconds of a life, from rounds of many.
+/// CPU microseconds of each of many lives.
 async fn cpu_of_lives(bench: &Bench, config: &RawConfig) -> anyhow::Result<Vec<f64>> {
-    const LIVES: u32 = 50;
-    let mut samples = Vec::new();
-    for _ in 0..ROUNDS / LIVES as usize {
-        let before = cpu_time();
-        for number in 0..LIVES {
-            let source = bench.sandbox.source_task(&ConnectorName::new("bench").task(number), config).await?;
-            let _not_started = source.offsets_committed().await;
-        }
-        while bench.sandbox.gauge().instances > 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        samples.push((cpu_time() - before).as_nanos() as f64 / 1_000.0 / f64::from(LIVES));
+    let mut samples = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let before = bench.sandbox.cpu_time();
+        life(bench, config).await?;
+        samples.push((bench.sandbox.cpu_time() - before).as_nanos() as f64 / 1_000.0);
     }
     Ok(samples)
-}
-
-/// CPU time of the guests' threads so far, as the scheduler counts it.
-fn cpu_time() -> Duration {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let of_thread = |thread: std::fs::DirEntry| {
-        let name = std::fs::read_to_string(thread.path().join("comm")).ok()?;
-        if name.trim() != "guests" {
-            return None;
-        }
-        let times = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        times.split(' ').next()?.parse::<u64>().ok()
-    };
-    Duration::from_nanos(threads.filter_map(of_thread).sum())
 }
 
 async fn start(bench: &Bench, config: &RawConfig) -> anyhow::Result<f64> {

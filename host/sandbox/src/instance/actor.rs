@@ -56,7 +56,7 @@ pub(crate) async fn launch(runtime: &runtime::Handle, launch: Launch) -> Result<
 async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<Message>, ready: oneshot::Sender<()>) {
     // Whatever happens below, a panic included: those who wait will hear of an end.
     let _in_any_case = EndGuard(Arc::clone(&shared));
-    let mut store = open_store(launch.pre.engine(), launch.tenant, launch.handover);
+    let mut store = shared.watch.charge(|| open_store(launch.pre.engine(), launch.tenant, launch.handover));
     let instance = Instance { shared: &shared, patience: launch.stop_grace / 2 };
     let begin = instantiate(&mut store, &launch.pre, &launch.indices, launch.role);
     let ended = match instance.begin(begin, launch.budget).await {
@@ -69,7 +69,7 @@ async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<M
         Err(end) => Err(end),
     };
     // The frames of a trap are in its error; of the store nothing is needed any more.
-    drop(store);
+    shared.watch.charge(|| drop(store));
     drop(launch.alive);
     shared.output.flush();
     match ended {

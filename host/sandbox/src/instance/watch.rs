@@ -86,7 +86,7 @@ struct State {
     spent: Duration,
     /// The thread's clock at the start of the poll under way.
     since: Duration,
-    /// Value of `spent` from which the budget counts.
+    /// Value of `spent` from which the budget counts; right to a tick, as a guest is never polled longer.
     mark: Duration,
     /// The guest was interrupted within the poll under way.
     interrupted: bool,
@@ -111,7 +111,7 @@ impl Watch {
     pub(crate) fn begin(&self, op: Op, limit: Duration, cpu: Duration) -> InCall<'_> {
         let mut state = self.lock();
         if state.running.is_empty() {
-            state.mark = state.now();
+            state.mark = state.spent;
         }
         state.next_id += 1;
         let id = state.next_id;
@@ -139,6 +139,14 @@ impl Watch {
             return Err(CpuSpent { budget }.into());
         }
         Ok(UpdateDeadline::Yield(1))
+    }
+
+    /// Does something for the guest at the guest's expense.
+    pub(super) fn charge<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.enter();
+        let result = work();
+        self.leave();
+        result
     }
 
     fn enter(&self) {
@@ -196,7 +204,7 @@ impl Drop for InCall<'_> {
         let mut state = self.watch.lock();
         let Some(place) = state.running.iter().position(|call| call.id == self.id) else { return };
         let call = state.running.swap_remove(place);
-        state.mark = state.now();
+        state.mark = state.spent;
         if !self.finished {
             state.unfinished.push(call.op);
         }

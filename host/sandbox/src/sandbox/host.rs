@@ -133,6 +133,11 @@ impl Host {
         Gauge { instances: self.instances.lock().len(), memory: self.memory.used() }
     }
 
+    pub(crate) fn cpu_time(&self) -> Duration {
+        let alive: Duration = self.instances.lock().values().map(|shared| shared.watch.spent()).sum();
+        alive + Duration::from_nanos(self.instances.cpu_of_the_dead.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn instances(&self) -> Vec<InstanceStats> {
         self.instances.lock().values().map(|shared| shared.stats()).collect()
     }
@@ -151,6 +156,8 @@ fn name(start: &Start<'_>) -> String {
 #[derive(Default)]
 struct Instances {
     lives: AtomicU64,
+    /// Nanoseconds used by those that are no more.
+    cpu_of_the_dead: AtomicU64,
     alive: Mutex<HashMap<u64, Arc<Shared>>>,
 }
 
@@ -186,6 +193,9 @@ struct Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        self.instances.lock().remove(&self.life);
+        if let Some(shared) = self.instances.lock().remove(&self.life) {
+            let nanoseconds = shared.watch.spent().as_nanos() as u64;
+            self.instances.cpu_of_the_dead.fetch_add(nanoseconds, Ordering::Relaxed);
+        }
     }
 }

@@ -67,13 +67,17 @@ async fn rejections_come_back_by_place() {
 
 #[tokio::test]
 async fn a_sink_fails_in_each_way_with_the_reason() {
-    let bench = Bench::open(&["bulkhead_test_guests"], &[("sandbox.put.timeout.ms", "2500")]).await;
+    let bench = Bench::open(
+        &["bulkhead_test_guests"],
+        &[("sandbox.put.timeout.ms", "6000"), ("sandbox.call.timeout.ms", "6000")],
+    )
+    .await;
     for (mode, expected) in [
         ("fail", "the sink fails, as it was asked to"),
         ("retriable", "not yet, at the 1. try"),
         ("panic-put", "a panic in put) in put"),
         ("spin-put", "task s-0 used up its CPU budget of 500ms in put"),
-        ("block-put", "task s-0 did not return from put within 2.5s and was dropped"),
+        ("block-put", "task s-0 did not return from put within 6s and was dropped"),
     ] {
         let sink = sink(&bench, mode).await;
         let error = sink.put(&batch(&["a"])).await.unwrap_err();
