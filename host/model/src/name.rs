@@ -41,10 +41,7 @@ impl ConnectorName {
     }
 
     pub fn task(&self, number: u32) -> TaskId {
-        TaskId {
-            connector: self.clone(),
-            number,
-        }
+        TaskId { connector: self.clone(), number }
     }
 }
 

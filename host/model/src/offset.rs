@@ -53,10 +53,7 @@ impl SourcePartition {
 
 impl TopicPartition {
     pub fn new(topic: impl AsRef<str>, partition: i32) -> Self {
-        Self {
-            topic: Arc::from(topic.as_ref()),
-            partition,
-        }
+        Self { topic: Arc::from(topic.as_ref()), partition }
     }
 }
 

@@ -70,9 +70,7 @@ impl PluginCatalog {
         match found.as_slice() {
             [] => Err(Unresolved::Unknown),
             [plugin] => Ok(plugin),
-            several => Err(Unresolved::Ambiguous(
-                several.iter().map(|plugin| plugin.class.clone()).collect(),
-            )),
+            several => Err(Unresolved::Ambiguous(several.iter().map(|plugin| plugin.class.clone()).collect())),
         }
     }
 
@@ -138,9 +136,7 @@ mod tests {
     #[test]
     fn a_class_is_found_by_full_simple_and_short_name_and_by_alias() {
         let mut source = plugin("io.example.FileSourceConnector", PluginKind::Source);
-        source
-            .aliases
-            .push("org.apache.kafka.connect.file.FileStreamSourceConnector".to_owned());
+        source.aliases.push("org.apache.kafka.connect.file.FileStreamSourceConnector".to_owned());
         let catalog = PluginCatalog::new([source]);
         for name in [
             "io.example.FileSourceConnector",
@@ -157,10 +153,7 @@ mod tests {
     #[test]
     fn a_short_name_of_two_classes_is_ambiguous() {
         let catalog = PluginCatalog::new([plugin("a.X", PluginKind::Source), plugin("b.X", PluginKind::Sink)]);
-        assert_eq!(
-            catalog.connector("X"),
-            Err(Unresolved::Ambiguous(vec!["b.X".to_owned(), "a.X".to_owned()]))
-        );
+        assert_eq!(catalog.connector("X"), Err(Unresolved::Ambiguous(vec!["b.X".to_owned(), "a.X".to_owned()])));
         assert!(catalog.connector("a.X").is_ok());
     }
 }

@@ -24,53 +24,24 @@ pub struct Token(pub u64);
 pub enum Command {
     /// Instantiate the connector and call its `start`, unless `target` is not STARTED: then it only
     /// reports the state it is in.
-    StartConnector {
-        run: Run,
-        connector: ConnectorName,
-        config: RawConfig,
-        target: TargetState,
-    },
+    StartConnector { run: Run, connector: ConnectorName, config: RawConfig, target: TargetState },
     /// Instantiate the task, call its `start`, then poll or put unless `target` is PAUSED.
-    StartTask {
-        run: Run,
-        task: TaskId,
-        connector: RawConfig,
-        config: RawConfig,
-        target: TargetState,
-    },
+    StartTask { run: Run, task: TaskId, connector: RawConfig, config: RawConfig, target: TargetState },
     /// Stop within the grace time, or drop the sandbox. Answered by [`Event::Stopped`], always: also
     /// for a run that is still starting, that failed meanwhile, or whose target was STOPPED.
     Stop { run: Run, instance: Instance },
     /// Pause or resume a running instance; STOPPED is for connectors only and frees the instance.
     /// What was STOPPED gets no other target: the herder ends that run and starts another.
-    SetTarget {
-        run: Run,
-        instance: Instance,
-        target: TargetState,
-    },
+    SetTarget { run: Run, instance: Instance, target: TargetState },
     /// Ask the connector for its task configurations.
-    TaskConfigs {
-        token: Token,
-        run: Run,
-        connector: ConnectorName,
-        config: RawConfig,
-    },
+    TaskConfigs { token: Token, run: Run, connector: ConnectorName, config: RawConfig },
     /// Let the plugin check a configuration, in an instance of its own.
     Validate { token: Token, config: RawConfig },
     /// Let the plugin judge altered (or, with none, reset) offsets of a stopped connector, then
     /// write them. `KIP-875`.
-    AlterOffsets {
-        token: Token,
-        connector: ConnectorName,
-        config: RawConfig,
-        offsets: Option<Vec<OffsetEntry>>,
-    },
+    AlterOffsets { token: Token, connector: ConnectorName, config: RawConfig, offsets: Option<Vec<OffsetEntry>> },
     /// Read the committed offsets of a connector.
-    ReadOffsets {
-        token: Token,
-        connector: ConnectorName,
-        config: RawConfig,
-    },
+    ReadOffsets { token: Token, connector: ConnectorName, config: RawConfig },
 }
 
 /// What the worker reports.
@@ -96,9 +67,15 @@ pub enum Event {
         trace: String,
     },
     /// The instance is gone because it was told to stop.
-    Stopped { run: Run, instance: Instance },
+    Stopped {
+        run: Run,
+        instance: Instance,
+    },
     /// The connector asks for `task_configs` to be called again.
-    ReconfigurationWanted { run: Run, connector: ConnectorName },
+    ReconfigurationWanted {
+        run: Run,
+        connector: ConnectorName,
+    },
     /// An answer to [`Command::TaskConfigs`]; an error has the text for people.
     TaskConfigs {
         token: Token,
@@ -117,7 +94,11 @@ pub enum Event {
         answer: Result<Vec<OffsetEntry>, OffsetsError>,
     },
     /// The task wrote to or read from this topic for the first time in its run (KIP-558).
-    TopicUsed { run: Run, task: TaskId, topic: String },
+    TopicUsed {
+        run: Run,
+        task: TaskId,
+        topic: String,
+    },
 }
 
 /// What a connector plugin says of a configuration: its definition and its own verdicts.

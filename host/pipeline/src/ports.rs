@@ -17,7 +17,8 @@ pub use kafka::{
 };
 pub use offsets::{OffsetStore, OffsetStoreError, OffsetWrite};
 pub use plugin::{
-    Connector, Crash, ErrorInfo, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
+    AlteredOffset, Connector, Crash, ErrorInfo, PluginError, PollLimits, Rejection, SinkControl, SinkTask,
+    SourceDelivery, SourceTask,
 };
 
 /// The future of a port that has to be a trait object.

@@ -1,5 +1,7 @@
 //! The source loop on in-memory doubles.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

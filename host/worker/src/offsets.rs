@@ -4,7 +4,7 @@ use bulkhead_model::offset::{OffsetEntry, SourceOffset, SourcePartition, TopicOf
 use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{OffsetsError, OffsetsOutcome};
 use bulkhead_model::{ConnectorName, RawConfig};
-use bulkhead_pipeline::ports::{Clients, Connector, PluginError, Plugins};
+use bulkhead_pipeline::ports::{AlteredOffset, Clients, Connector, PluginError, Plugins};
 use serde_json::{Map, Value, json};
 
 use crate::Shared;
@@ -66,8 +66,8 @@ async fn alter_source<S: Plugins, C: Clients>(
 }
 
 /// An entry that says nothing is nothing to do; of entries with the same partition the last one wins.
-fn source_offsets(entries: Vec<OffsetEntry>) -> Result<Vec<(Object, Option<Object>)>, OffsetsError> {
-    let mut wanted: Vec<(Object, Option<Object>)> = Vec::new();
+fn source_offsets(entries: Vec<OffsetEntry>) -> Result<Vec<AlteredOffset>, OffsetsError> {
+    let mut wanted: Vec<AlteredOffset> = Vec::new();
     for OffsetEntry { partition, offset } in entries {
         match (partition, offset) {
             (None, None) => {}

@@ -1,5 +1,7 @@
 //! The worker on scripted plugins and clients in memory.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,7 @@
 //! What `#[derive(Config)]` makes of a struct.
 
+#![allow(clippy::unwrap_used)]
+
 use bulkhead_sdk::prelude::*;
 use bulkhead_sdk::{Config, ErrorKind};
 

@@ -1,5 +1,7 @@
 //! The example connectors as components. `cargo xtask guests` compiles them.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::PathBuf;
 

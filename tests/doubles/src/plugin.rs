@@ -9,9 +9,8 @@ use bulkhead_model::config::ConfigValue;
 use bulkhead_model::offset::{SourcePartition, TopicOffset, TopicPartition};
 use bulkhead_pipeline::batch::{Batch, Encoding, SinkBatch, SourceBatch, Values};
 use bulkhead_pipeline::ports::{
-    Connector, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
+    AlteredOffset, Connector, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
 };
-use serde_json::{Map, Value};
 use tokio::sync::Notify;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -94,11 +93,7 @@ impl Connector for ScriptedConnector {
         Ok(())
     }
 
-    async fn alter_source_offsets(
-        &self,
-        _config: &RawConfig,
-        offsets: &[(Map<String, Value>, Option<Map<String, Value>>)],
-    ) -> Result<bool, PluginError> {
+    async fn alter_source_offsets(&self, _config: &RawConfig, offsets: &[AlteredOffset]) -> Result<bool, PluginError> {
         self.note(format!("alter {}", offsets.len()));
         Ok(true)
     }
@@ -196,16 +191,18 @@ impl SourceTask for ScriptedSource {
     }
 }
 
+type Put = Result<Vec<Rejection>, PluginError>;
+
 /// Keeps what it was given; answers `put` as told, else with no rejection.
 #[derive(Clone, Default)]
 pub struct ScriptedSink {
-    puts: Arc<Mutex<VecDeque<Result<Vec<Rejection>, PluginError>>>>,
+    puts: Arc<Mutex<VecDeque<Put>>>,
     control: Arc<Mutex<SinkControl>>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl ScriptedSink {
-    pub fn new(puts: impl IntoIterator<Item = Result<Vec<Rejection>, PluginError>>) -> Self {
+    pub fn new(puts: impl IntoIterator<Item = Put>) -> Self {
         let sink = Self::default();
         lock(&sink.puts).extend(puts);
         sink

@@ -1,5 +1,7 @@
 //! Scenarios of REST requests, compared with what Apache Kafka Connect answered in standalone mode.
 
+#![allow(clippy::unwrap_used)]
+
 use bulkhead_conformance::{FileConnectors, Quirks, Target, compare, expected_standalone, run, scenarios};
 use bulkhead_e2e::{Setup, real_kafka};
 

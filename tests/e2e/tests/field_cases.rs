@@ -2,6 +2,8 @@
 //! FC-03 (a guest that spins), FC-04 (a guest that eats memory), FC-06 (a connector that ends the
 //! process). In each, a well-behaved neighbour has to keep its pace.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,8 @@
 //! A million lines from a file through real Kafka to a file: byte for byte when nothing happens, and
 //! without a loss when the worker is killed ten times on the way.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};

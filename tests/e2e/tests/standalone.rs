@@ -1,6 +1,8 @@
 //! A standalone worker from the command line: files of all shapes, what survives a kill, and what is
 //! said when something is wrong.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::process::{Output, Stdio};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use bulkhead_e2e::{Kafka, Setup, root};
 
-use crate::broker::{self, Mode};
+use crate::broker;
 use crate::{build, prerequisites};
 
 /// Starts of the worker of which the median counts.
@@ -84,7 +84,7 @@ pub fn worker(peer: Peer) -> anyhow::Result<()> {
         Peer::None => None,
         Peer::Apache => {
             let folder = folder.path().join("apache");
-            Some(kafka.start_connect(Mode::Standalone, &broker, &folder, "")?)
+            Some(kafka.start_connect(&broker, &folder, "")?)
         }
     };
     // The first round warms both up; of the next three the figures are to be compared.

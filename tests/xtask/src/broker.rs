@@ -36,14 +36,7 @@ pub struct Broker {
 #[derive(Debug)]
 pub struct Peer {
     port: u16,
-    process: Process,
-}
-
-/// How a worker of Apache's runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    Distributed,
-    Standalone,
+    _process: Process,
 }
 
 impl Kafka {
@@ -69,20 +62,17 @@ impl Kafka {
         Ok(Broker { port, _process: process })
     }
 
-    /// Starts a worker of Apache's that keeps what it keeps in `dir`, and waits until its REST interface
+    /// Starts a standalone worker of Apache's that keeps what it keeps in `dir`, and waits until its REST interface
     /// answers. `extra` are lines of properties; the last of equal keys counts.
-    pub fn start_connect(&self, mode: Mode, broker: &Broker, dir: &Path, extra: &str) -> Result<Peer> {
+    pub fn start_connect(&self, broker: &Broker, dir: &Path, extra: &str) -> Result<Peer> {
         let [port] = free_ports()?;
         fs::create_dir_all(dir)?;
         let properties = dir.join("worker.properties");
-        fs::write(&properties, self.worker_properties(mode, broker, dir, port) + extra)?;
-        let class = match mode {
-            Mode::Distributed => "org.apache.kafka.connect.cli.ConnectDistributed",
-            Mode::Standalone => "org.apache.kafka.connect.cli.ConnectStandalone",
-        };
+        fs::write(&properties, self.worker_properties(broker, dir, port) + extra)?;
+        let class = "org.apache.kafka.connect.cli.ConnectStandalone";
         let mut process = self.java(&dir.join("connect.log"), class, &[&properties])?;
         process.wait_until("Kafka Connect", |_| Ok(answers(port)))?;
-        Ok(Peer { port, process })
+        Ok(Peer { port, _process: process })
     }
 
     /// Prepares the data folder, which the broker insists on.
@@ -111,22 +101,7 @@ impl Kafka {
         Ok(Process { child, log: log.to_owned() })
     }
 
-    fn worker_properties(&self, mode: Mode, broker: &Broker, dir: &Path, port: u16) -> String {
-        let storage = match mode {
-            Mode::Distributed => "\
-group.id=peer
-config.storage.topic=peer-configs
-config.storage.replication.factor=1
-offset.storage.topic=peer-offsets
-offset.storage.replication.factor=1
-offset.storage.partitions=5
-status.storage.topic=peer-status
-status.storage.replication.factor=1
-status.storage.partitions=2
-"
-            .to_owned(),
-            Mode::Standalone => format!("offset.storage.file.filename={}\n", dir.join("offsets").display()),
-        };
+    fn worker_properties(&self, broker: &Broker, dir: &Path, port: u16) -> String {
         format!(
             "\
 bootstrap.servers={}
@@ -135,9 +110,11 @@ plugin.path={}
 key.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
 offset.flush.interval.ms=5000
-{storage}",
+offset.storage.file.filename={}
+",
             broker.address(),
             self.home.join("plugins").display(),
+            dir.join("offsets").display(),
         )
     }
 }
@@ -153,11 +130,6 @@ impl Peer {
     /// Where its REST interface is, e.g. `http://127.0.0.1:41234`.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
-    }
-
-    /// Of the JVM, for measuring.
-    pub fn process_id(&self) -> u32 {
-        self.process.child.id()
     }
 }
 
@@ -312,23 +284,4 @@ fn answers(port: u16) -> bool {
         Ok(String::from_utf8_lossy(&answer[..read]).into_owned())
     };
     ask().is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[ignore = "starts three JVMs"]
-    fn a_broker_and_both_kinds_of_workers_start() {
-        let dir = std::env::temp_dir().join(format!("bulkhead-broker-{}", std::process::id()));
-        let kafka = Kafka::fetch().unwrap();
-        let broker = kafka.start_broker(&dir.join("broker")).unwrap();
-        assert!(TcpStream::connect(broker.address()).is_ok());
-        for mode in [Mode::Distributed, Mode::Standalone] {
-            let peer = kafka.start_connect(mode, &broker, &dir.join(format!("{mode:?}")), "").unwrap();
-            assert!(answers(peer.port));
-        }
-        fs::remove_dir_all(&dir).unwrap();
-    }
 }

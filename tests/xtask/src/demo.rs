@@ -121,7 +121,7 @@ impl Demo {
     /// Waits until the sink's file equals the source's; prints how far it is.
     fn wait_for_lines(&self, count: usize) -> anyhow::Result<()> {
         let [from, to] = self.files();
-        let mut shown = 0;
+        let mut shown = fs::read(&to).map_or(0, |bytes| lines(&bytes));
         let arrived = || {
             let there = fs::read(&to).map_or(0, |bytes| lines(&bytes));
             if there >= shown + LINES / 4 {

@@ -22,9 +22,7 @@ impl Validator {
             Self::OneOfIgnoringCase(allowed) => check_one_of_ignoring_case(&value.to_string(), allowed),
             Self::NonEmpty => check_not_empty(value),
             Self::NonEmptyWithoutControlCharacters => check_not_empty(value).and_then(|()| check_printable(value)),
-            Self::EachOneOf(allowed) => elements(value)
-                .iter()
-                .try_for_each(|element| check_one_of(element, allowed)),
+            Self::EachOneOf(allowed) => elements(value).iter().try_for_each(|element| check_one_of(element, allowed)),
             Self::Unique => check_unique(elements(value)),
             Self::Pattern(pattern) => check_pattern(value, pattern),
             Self::Regex => compile(&plain(value)).map(|_| ()),
@@ -103,27 +101,16 @@ fn number(value: &Typed) -> Option<Number> {
 }
 
 fn bound(text: &str) -> Option<Number> {
-    text.parse()
-        .map(Number::Whole)
-        .or_else(|_| text.parse().map(Number::Real))
-        .ok()
+    text.parse().map(Number::Whole).or_else(|_| text.parse().map(Number::Real)).ok()
 }
 
 fn check_one_of(value: &str, allowed: &[String]) -> Result<(), String> {
-    if allowed.iter().any(|choice| choice == value) {
-        Ok(())
-    } else {
-        Err(one_of(allowed))
-    }
+    if allowed.iter().any(|choice| choice == value) { Ok(()) } else { Err(one_of(allowed)) }
 }
 
 fn check_one_of_ignoring_case(value: &str, allowed: &[String]) -> Result<(), String> {
     let found = allowed.iter().any(|choice| choice.eq_ignore_ascii_case(value));
-    if found {
-        Ok(())
-    } else {
-        Err(one_of_ignoring_case(allowed))
-    }
+    if found { Ok(()) } else { Err(one_of_ignoring_case(allowed)) }
 }
 
 fn one_of(allowed: &[String]) -> String {
@@ -135,26 +122,15 @@ fn one_of_ignoring_case(allowed: &[String]) -> String {
 }
 
 fn check_not_empty(value: &Typed) -> Result<(), String> {
-    if plain(value).is_empty() {
-        Err("String must be non-empty".to_owned())
-    } else {
-        Ok(())
-    }
+    if plain(value).is_empty() { Err("String must be non-empty".to_owned()) } else { Ok(()) }
 }
 
 fn check_printable(value: &Typed) -> Result<(), String> {
-    let found: Vec<_> = plain(value)
-        .chars()
-        .filter(|c| c.is_control())
-        .map(|c| (c as u32).to_string())
-        .collect();
+    let found: Vec<_> = plain(value).chars().filter(|c| c.is_control()).map(|c| (c as u32).to_string()).collect();
     if found.is_empty() {
         return Ok(());
     }
-    Err(format!(
-        "String may not contain control characters, but has those with the codes {}",
-        found.join(", ")
-    ))
+    Err(format!("String may not contain control characters, but has those with the codes {}", found.join(", ")))
 }
 
 fn check_unique(elements: &[String]) -> Result<(), String> {
@@ -167,11 +143,7 @@ fn check_unique(elements: &[String]) -> Result<(), String> {
 
 fn check_pattern(value: &Typed, pattern: &str) -> Result<(), String> {
     let regex = compile(&format!("^(?:{pattern})$"))?;
-    if regex.is_match(&plain(value)) {
-        Ok(())
-    } else {
-        Err(format!("String must match pattern {pattern}"))
-    }
+    if regex.is_match(&plain(value)) { Ok(()) } else { Err(format!("String must match pattern {pattern}")) }
 }
 
 fn compile(pattern: &str) -> Result<regex::Regex, String> {
@@ -220,10 +192,7 @@ mod tests {
     }
 
     fn at_least(min: &str) -> Validator {
-        Validator::Range {
-            min: Some(min.to_owned()),
-            max: None,
-        }
+        Validator::Range { min: Some(min.to_owned()), max: None }
     }
 
     #[test]
@@ -233,20 +202,9 @@ mod tests {
             (at_least("1"), Typed::Int(1), ""),
             (at_least("1"), Typed::Int(0), "Value must be at least 1"),
             (at_least("0.5"), Typed::Double(0.25), "Value must be at least 0.5"),
-            (
-                Validator::Range {
-                    min: None,
-                    max: Some("9".into()),
-                },
-                Typed::Long(10),
-                "Value must be no more than 9",
-            ),
+            (Validator::Range { min: None, max: Some("9".into()) }, Typed::Long(10), "Value must be no more than 9"),
             (Validator::OneOf(words(&["none", "all"])), text("all"), ""),
-            (
-                Validator::OneOf(words(&["none", "all"])),
-                text("ALL"),
-                "String must be one of: none, all",
-            ),
+            (Validator::OneOf(words(&["none", "all"])), text("ALL"), "String must be one of: none, all"),
             (Validator::OneOfIgnoringCase(words(&["poll"])), text("Poll"), ""),
             (
                 Validator::OneOfIgnoringCase(words(&["poll"])),
@@ -260,23 +218,11 @@ mod tests {
                 text("a\u{7}\u{85}"),
                 "String may not contain control characters, but has those with the codes 7, 133",
             ),
-            (
-                Validator::EachOneOf(words(&["a", "b"])),
-                list(&["a", "c"]),
-                "String must be one of: a, b",
-            ),
+            (Validator::EachOneOf(words(&["a", "b"])), list(&["a", "c"]), "String must be one of: a, b"),
             (Validator::Unique, list(&["a", "b"]), ""),
-            (
-                Validator::Unique,
-                list(&["a", "b", "a"]),
-                "List may not contain a twice",
-            ),
+            (Validator::Unique, list(&["a", "b", "a"]), "List may not contain a twice"),
             (Validator::Pattern("a+|b".into()), text("aa"), ""),
-            (
-                Validator::Pattern("a+|b".into()),
-                text("ab"),
-                "String must match pattern a+|b",
-            ),
+            (Validator::Pattern("a+|b".into()), text("ab"), "String must match pattern a+|b"),
             (Validator::Regex, text("t.*"), ""),
             (Validator::Regex, text("["), "Value must be a valid regular expression"),
         ];
@@ -289,10 +235,7 @@ mod tests {
     #[test]
     fn ranges_and_choices_do_not_take_null() {
         assert_eq!(at_least("1").check(None), Err("Value must be non-null".to_owned()));
-        assert_eq!(
-            Validator::OneOf(words(&["a"])).check(None),
-            Err("String must be one of: a".to_owned())
-        );
+        assert_eq!(Validator::OneOf(words(&["a"])).check(None), Err("String must be one of: a".to_owned()));
         assert_eq!(Validator::NonEmpty.check(None), Ok(()));
     }
 }

@@ -51,8 +51,7 @@ impl ConfigType {
     }
 
     fn parse_number<N: std::str::FromStr>(self, text: &str) -> Result<N, String> {
-        text.parse()
-            .map_err(|_| format!("Not a number of type {}", self.name()))
+        text.parse().map_err(|_| format!("Not a number of type {}", self.name()))
     }
 
     /// The word that REST shows.
@@ -130,8 +129,7 @@ mod tests {
     use super::*;
 
     fn check(kind: ConfigType, text: &str) -> String {
-        kind.parse(text)
-            .map_or_else(|reason| format!("! {reason}"), |value| value.to_string())
+        kind.parse(text).map_or_else(|reason| format!("! {reason}"), |value| value.to_string())
     }
 
     #[test]
@@ -147,11 +145,7 @@ mod tests {
             (ConfigType::Long, "1s", "! Not a number of type LONG"),
             (ConfigType::Double, "1", "1.0"),
             (ConfigType::Boolean, " TRUE", "true"),
-            (
-                ConfigType::Boolean,
-                "maybe",
-                "! Expected value to be either true or false",
-            ),
+            (ConfigType::Boolean, "maybe", "! Expected value to be either true or false"),
             (ConfigType::List, " a , b,,c ", "a,b,,c"),
             (ConfigType::List, "  ", ""),
             (ConfigType::String, "  x y ", "x y"),

@@ -49,9 +49,7 @@ impl RawConfig {
 
     /// The part below `prefix`, with the prefix cut: `key.converter.` gives the key converter's own.
     pub fn with_prefix(&self, prefix: &str) -> RawConfig {
-        self.iter()
-            .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value)))
-            .collect()
+        self.iter().filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value))).collect()
     }
 
     pub fn connector_class(&self) -> Option<&str> {
@@ -61,12 +59,7 @@ impl RawConfig {
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for RawConfig {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(key, value)| (key.into(), value.into()))
-                .collect(),
-        )
+        Self(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
     }
 }
 

@@ -70,13 +70,9 @@ impl ConfigKey {
             (Given::Text(text), _) => self.parse(text),
             (Given::Null, _) | (Given::Absent, DefaultValue::Null) => (None, None),
             (Given::Absent, DefaultValue::Value(text)) => self.parse(text),
-            (Given::Absent, DefaultValue::Required) => (
-                None,
-                Some(format!(
-                    "Missing required configuration \"{}\" which has no default value.",
-                    self.name
-                )),
-            ),
+            (Given::Absent, DefaultValue::Required) => {
+                (None, Some(format!("Missing required configuration \"{}\" which has no default value.", self.name)))
+            }
         }
     }
 
@@ -92,23 +88,16 @@ impl ConfigKey {
     }
 
     fn invalid(&self, value: String, reason: String) -> String {
-        Invalid {
-            key: self.name.clone(),
-            value,
-            reason,
-        }
-        .to_string()
+        Invalid { key: self.name.clone(), value, reason }.to_string()
     }
 
     /// The default as REST shows it: read and written again, so that a password stays hidden.
     pub fn shown_default(&self) -> Option<String> {
         match &self.default {
             DefaultValue::Required | DefaultValue::Null => None,
-            DefaultValue::Value(text) if self.kind == ConfigType::Password => Some(
-                ConfigType::Password
-                    .parse(text)
-                    .map_or_else(|_| String::new(), |value| value.to_string()),
-            ),
+            DefaultValue::Value(text) if self.kind == ConfigType::Password => {
+                Some(ConfigType::Password.parse(text).map_or_else(|_| String::new(), |value| value.to_string()))
+            }
             DefaultValue::Value(text) => Some(text.clone()),
         }
     }
@@ -170,10 +159,7 @@ mod tests {
 
     fn def() -> ConfigDef {
         let key = |name, kind, default| ConfigKey::new(name, kind, default, Importance::High, "");
-        let at_least = |min: &str| Validator::Range {
-            min: Some(min.to_owned()),
-            max: None,
-        };
+        let at_least = |min: &str| Validator::Range { min: Some(min.to_owned()), max: None };
         let value = |text: &str| DefaultValue::Value(text.to_owned());
         ConfigDef {
             keys: vec![
@@ -210,11 +196,7 @@ mod tests {
                 Some(Some("0")),
                 r#""0" ["Invalid value 0 for configuration tasks.max: Value must be at least 1"]"#.to_owned(),
             ),
-            (
-                "tasks.max",
-                Some(Some("x")),
-                format!(r#""null" [{:?}, {null:?}]"#, invalid_tasks("x")),
-            ),
+            ("tasks.max", Some(Some("x")), format!(r#""null" [{:?}, {null:?}]"#, invalid_tasks("x"))),
             ("tasks.max", Some(None), format!(r#""null" [{null:?}]"#)),
             (
                 "batch.size",
@@ -224,10 +206,7 @@ mod tests {
             (
                 "topic",
                 None,
-                format!(
-                    "\"null\" [{:?}]",
-                    "Missing required configuration \"topic\" which has no default value."
-                ),
+                format!("\"null\" [{:?}]", "Missing required configuration \"topic\" which has no default value."),
             ),
             (
                 "topic",
@@ -249,9 +228,7 @@ mod tests {
 
     #[test]
     fn a_parsed_configuration_has_types_and_defaults() {
-        let config = def()
-            .parse(&[("topic", "t"), ("tasks.max", "3"), ("other", "x")].into())
-            .unwrap();
+        let config = def().parse(&[("topic", "t"), ("tasks.max", "3"), ("other", "x")].into()).unwrap();
         assert_eq!(config.integer("tasks.max"), Some(3));
         assert_eq!(config.integer("batch.size"), Some(2000));
         assert_eq!(config.text("topic"), Some("t"));
@@ -261,9 +238,7 @@ mod tests {
 
     #[test]
     fn a_bad_configuration_is_refused_with_all_that_is_wrong() {
-        let errors = def()
-            .parse(&[("tasks.max", "0"), ("batch.size", "x")].into())
-            .unwrap_err();
+        let errors = def().parse(&[("tasks.max", "0"), ("batch.size", "x")].into()).unwrap_err();
         assert_eq!(errors.len(), 3);
     }
 }

@@ -87,6 +87,7 @@ pub struct FetchLimits {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one for each fetch, mostly of the large kind")]
 pub enum ConsumerEvent {
     Records(Consumed),
     Assigned(Vec<TopicPartition>),

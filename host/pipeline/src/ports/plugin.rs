@@ -59,6 +59,9 @@ pub struct PollLimits {
     pub max_bytes: u32,
 }
 
+/// A source partition, and the offset it is to have; none forgets the partition.
+pub type AlteredOffset = (Map<String, Value>, Option<Map<String, Value>>);
+
 /// A connector: plans the work.
 pub trait Connector: Send + Sync + 'static {
     /// Verdicts on a configuration; may be called without `start` before.
@@ -71,7 +74,7 @@ pub trait Connector: Send + Sync + 'static {
     fn alter_source_offsets(
         &self,
         config: &RawConfig,
-        offsets: &[(Map<String, Value>, Option<Map<String, Value>>)],
+        offsets: &[AlteredOffset],
     ) -> impl Future<Output = Result<bool, PluginError>> + Send;
     /// Sink only (KIP-875).
     fn alter_sink_offsets(
