@@ -18,10 +18,10 @@ const WASM_STACK: usize = 512 << 10;
 /// Of a call: the guest's stack and, on top, what the host needs while it serves the guest.
 const CALL_STACK: usize = 2 << 20;
 
-/// Bytes of a returned memory, and of a stack, that stay mapped, so that the next instance meets no page
+/// Bytes of a returned memory, and of a table, that stay mapped, so that the next instance meets no page
 /// faults there. Kept for as many slots as are warm, a hundred.
 const KEEP_RESIDENT: usize = 256 << 10;
-const KEEP_STACK_RESIDENT: usize = 64 << 10;
+const KEEP_TABLE_RESIDENT: usize = 64 << 10;
 
 /// Core instances in one component: its module, adapters and shims.
 const CORE_INSTANCES_EACH: u32 = 8;
@@ -70,8 +70,7 @@ fn pool(max_instances: u32) -> PoolingAllocationConfig {
         .max_tables_per_component(TABLES_EACH)
         .table_elements(TABLE_ELEMENTS)
         .linear_memory_keep_resident(KEEP_RESIDENT)
-        .table_keep_resident(KEEP_STACK_RESIDENT)
-        .async_stack_keep_resident(KEEP_STACK_RESIDENT)
+        .table_keep_resident(KEEP_TABLE_RESIDENT)
         .pagemap_scan(Enabled::Auto);
     pool
 }

@@ -20,6 +20,7 @@ const IDLE_KIB: f64 = 200.0;
 
 pub(crate) async fn run() -> anyhow::Result<Report> {
     let mut report = Report::default();
+    open(&mut report).await;
     let bench = Bench::open(&["bulkhead_test_guests"], &[]).await;
     let config = source_config("ok", &[]);
     for _ in 0..ROUNDS / 10 {
@@ -29,7 +30,11 @@ pub(crate) async fn run() -> anyhow::Result<Report> {
     for _ in 0..ROUNDS {
         lives.push(life(&bench, &config).await?);
     }
-    let cpu = Samples::new(cpu_of_lives(&bench, &config).await?);
+    let mut cpu = Vec::new();
+    for _ in 0..5 {
+        cpu.push(cpu_of_lives(&bench, &config).await?);
+    }
+    let cpu = Samples::quietest(cpu);
     let of = |part: fn(&Life) -> f64| Samples::new(lives.iter().map(part).collect());
     report.samples("instantiate", "us", &of(|life| life.instantiate), None);
     report.samples("  of it in the engine", "us", &of(|life| life.engine), None);
@@ -44,6 +49,16 @@ pub(crate) async fn run() -> anyhow::Result<Report> {
     report.samples("a real start: instantiate and `start`", "us", &Samples::new(starts), None);
     idle(&bench, &config, &mut report).await?;
     Ok(report)
+}
+
+/// Opening a sandbox with room for many, over plugins whose code is in the cache.
+async fn open(report: &mut Report) {
+    let plugins = &["bulkhead_test_guests", "file_source", "file_sink", "generator_source"];
+    let room = &[("sandbox.max.instances", "10000")];
+    drop(Bench::open(plugins, room).await);
+    let begun = Instant::now();
+    let _bench = Bench::open(plugins, room).await;
+    report.figure("open a sandbox of four plugins, warm cache", "us", micros(begun, Instant::now()), None);
 }
 
 /// Microseconds of each part.
@@ -97,6 +112,7 @@ async fn start(bench: &Bench, config: &RawConfig) -> anyhow::Result<f64> {
 /// Memory of many started instances that do nothing.
 async fn idle(bench: &Bench, config: &RawConfig, report: &mut Report) -> anyhow::Result<()> {
     let before = resident_kib();
+    let maps_before = maps();
     let begun = Instant::now();
     let mut sources = Vec::with_capacity(IDLE as usize);
     for number in 0..IDLE {
@@ -108,11 +124,18 @@ async fn idle(bench: &Bench, config: &RawConfig, report: &mut Report) -> anyhow:
     let kib = (resident_kib() - before) / f64::from(IDLE);
     report.figure("1,000 live instances: start of each", "us", each, None);
     report.figure("1,000 live instances: main memory of each", "KiB", kib, Some(IDLE_KIB));
+    let each = (maps() - maps_before) as f64 / f64::from(IDLE);
+    report.figure("1,000 live instances: memory maps of each", "", each, None);
     Ok(())
 }
 
 fn micros(from: Instant, to: Instant) -> f64 {
     (to - from).as_nanos() as f64 / 1_000.0
+}
+
+/// Memory maps of this process, of which the system allows `vm.max_map_count`.
+fn maps() -> usize {
+    std::fs::read_to_string("/proc/self/maps").unwrap_or_default().lines().count()
 }
 
 /// What this process has in main memory.

@@ -25,6 +25,9 @@ use crate::v0_1::{Exports, Indices, Role};
 /// Calls waiting in a mailbox: more than a task has under way at a time.
 const MAILBOX: usize = 16;
 
+/// Component-model handles that a guest may have at a time, its calls of async functions among them.
+const MAX_HANDLES: usize = 10_000;
+
 /// Everything that it takes to bring an instance to life.
 pub(crate) struct Launch {
     pub(crate) pre: InstancePre<Tenant>,
@@ -88,6 +91,7 @@ fn open_store(engine: &wasmtime::Engine, tenant: Tenant, handover: usize) -> Sto
     let mut store = Store::new(engine, tenant);
     store.limiter(|tenant| &mut tenant.limiter);
     store.set_hostcall_fuel(handover);
+    store.set_max_component_handles(MAX_HANDLES);
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| shared.watch.tick());
     store
