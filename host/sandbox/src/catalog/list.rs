@@ -1,7 +1,7 @@
 //! The list of classes made of the files.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind, Unresolved};
@@ -77,7 +77,7 @@ impl Catalog {
     }
 }
 
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     format!("`{}`", path.display())
 }
 
