@@ -51,7 +51,7 @@ async fn a_sink_gets_its_records_and_its_metrics_are_seen() {
     let stats = &bench.sandbox.instances()[0];
     assert_eq!((stats.metrics[0].name.as_str(), stats.metrics[0].value), ("hostile-records", 3.0));
     let offered = TopicOffset { partition: TopicPartition::new("t", 0), offset: 3 };
-    assert_eq!(sink.pre_commit(&[offered.clone()]).await, Ok(vec![offered]));
+    assert_eq!(sink.pre_commit(std::slice::from_ref(&offered)).await, Ok(vec![offered]));
     assert_eq!(sink.close(&[TopicPartition::new("t", 0)]).await, Ok(()));
     assert_eq!(sink.stop().await, Ok(()));
 }
