@@ -57,7 +57,7 @@ fn of_trap(error: &wasmtime::Error, frames: &Frames, shared: &Shared) -> String 
         return refused.to_string();
     }
     if let Some(I32Exit(code)) = error.downcast_ref() {
-        return format!("called exit({code})");
+        return exit(*code);
     }
     let Some(trap) = error.downcast_ref::<Trap>() else {
         return of_other(error);
@@ -72,6 +72,14 @@ fn of_trap(error: &wasmtime::Error, frames: &Frames, shared: &Shared) -> String 
         }
         Trap::UnreachableCodeReached if frames.aborted() => "called abort".to_owned(),
         trap => format!("trapped ({trap})"),
+    }
+}
+
+/// WASI 0.2 makes 1 of every code but 0.
+fn exit(code: i32) -> String {
+    match code {
+        1 => "called exit(1), or with another code of failure,".to_owned(),
+        code => format!("called exit({code})"),
     }
 }
 

@@ -36,6 +36,9 @@ const NOISE: &[&str] = &[
     "[callback]",
 ];
 
+/// The same of the C library, by their whole names.
+const LIBC: &[&str] = &["malloc", "calloc", "realloc", "free", "sbrk", "exit", "_Exit", "exit_exit"];
+
 /// The guest's functions at the time of a trap, innermost first.
 pub(super) struct Frames {
     all: Vec<String>,
@@ -53,7 +56,7 @@ impl Frames {
 
     /// The functions of the plugin's own code.
     fn own(&self) -> impl Iterator<Item = &String> {
-        let noise = |name: &str| NOISE.iter().any(|prefix| name.starts_with(prefix));
+        let noise = |name: &str| LIBC.contains(&name) || NOISE.iter().any(|prefix| name.starts_with(prefix));
         self.all.iter().filter(move |frame| !noise(frame))
     }
 
@@ -135,8 +138,12 @@ impl fmt::Display for Trace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.cause)?;
         if let Some(frames) = self.frames {
-            for frame in frames.own().take(MAX_FRAMES) {
-                write!(f, "\n    at {frame}")?;
+            let own: Vec<_> = frames.own().collect();
+            for same in own.chunk_by(|a, b| a == b).take(MAX_FRAMES) {
+                write!(f, "\n    at {}", same[0])?;
+                if same.len() > 1 {
+                    write!(f, " ({} times and more)", same.len())?;
+                }
             }
         }
         section(f, "standard error", &self.errors)?;
