@@ -30,7 +30,10 @@ pub fn parse(bytes: &[u8]) -> Result<RawConfig, String> {
     };
     let mut config = RawConfig::new();
     let outcome = PropertiesIter::new_with_encoding(bytes, encoding).read_into(|key, value| config.set(key, value));
-    outcome.map_err(|error| error.to_string())?;
+    outcome.map_err(|error| match error.line_number() {
+        Some(line) => format!("line {line}: {error}"),
+        None => error.to_string(),
+    })?;
     Ok(config)
 }
 
@@ -60,7 +63,7 @@ mod tests {
     #[test]
     fn a_broken_escape_is_an_error_with_its_line() {
         let error = parse(b"a=1\nb=\\u12").unwrap_err();
-        assert!(error.contains("line 2"), "{error}");
+        assert!(error.starts_with("line 2: "), "{error}");
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn everything() -> anyhow::Result<()> {
 /// All tests of the workspace, beside a real Kafka if there is one.
 fn tests(with_kafka: bool) -> anyhow::Result<()> {
     let mut command = Command::new("cargo");
-    command.args(["test", "--release", "--locked", "--workspace"]).current_dir(root());
+    command.args(["test", "--release", "--locked", "--workspace", "--no-fail-fast"]).current_dir(root());
     if !with_kafka {
         return build::run_command(&mut command);
     }
