@@ -63,16 +63,17 @@ pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let files = connector_files(&arguments.connectors)?;
     let offsets = OffsetFile::open(&settings.offsets)?;
     let listeners = Listeners::bind(&settings.rest).await?;
+    let herder = settings.herder(&listeners)?;
 
     let offsets: Arc<dyn OffsetStore> = Arc::new(offsets);
     let clients = KafkaClients::new(settings.kafka.clone());
-    let (sandbox, cluster_id) =
-        tokio::join!(Sandbox::open(settings.sandbox.clone(), offsets.clone()), clients.cluster_id(KAFKA_START),);
+    let sandbox = bulkhead_sandbox::Settings { worker: herder.worker.to_string(), ..settings.sandbox.clone() };
+    let (sandbox, cluster_id) = tokio::join!(Sandbox::open(sandbox, offsets.clone()), clients.cluster_id(KAFKA_START));
     let cluster_id = cluster_id.context("bootstrap.servers")?;
     let sandbox = Arc::new(sandbox?);
     let catalog = plugins::catalog(&sandbox.catalog());
 
-    let herder = Herder::new(settings.herder(&listeners)?);
+    let herder = Herder::new(herder);
     let (worker, work) = Worker::spawn(sandbox, Arc::new(clients), offsets, settings.worker.clone());
     let (mut driver, handle) = Driver::new(herder, worker, work);
     driver.push(Event::Plugins(catalog));
