@@ -55,6 +55,8 @@ pub enum Failure {
     /// What the plugin says, or the sandbox of it.
     #[error(transparent)]
     Plugin(#[from] PluginError),
+    #[error("the connector makes no task of this configuration")]
+    NoTask,
     /// The plugin handed over less than was asked for.
     #[error("{found} records after {polls} polls, where {wanted} were asked for")]
     TooFew { found: usize, wanted: usize, polls: u32 },
@@ -103,14 +105,23 @@ impl Kit {
         })
     }
 
-    /// Starts task 0 of a source; `connector.class` says which, and the task gets the same configuration.
+    /// Starts the one task that a source makes of this configuration; `connector.class` says which source.
     pub fn source(&self, config: impl Into<RawConfig>) -> Result<SourceRun, Failure> {
-        SourceRun::start(self.inner.clone(), config.into())
+        let config = config.into();
+        let task = self.only_task(&config)?;
+        SourceRun::start(self.inner.clone(), config, task)
     }
 
-    /// Starts task 0 of a sink, with partition 0 of the first of its `topics` open.
+    /// Starts the one task that a sink makes of this configuration, with partition 0 of the first of its
+    /// `topics` open.
     pub fn sink(&self, config: impl Into<RawConfig>) -> Result<SinkRun, Failure> {
-        SinkRun::start(self.inner.clone(), config.into())
+        let config = config.into();
+        let task = self.only_task(&config)?;
+        SinkRun::start(self.inner.clone(), config, task)
+    }
+
+    fn only_task(&self, config: &RawConfig) -> Result<RawConfig, Failure> {
+        self.task_configs(config.clone(), 1)?.into_iter().next().ok_or(Failure::NoTask)
     }
 
     fn connector<T>(

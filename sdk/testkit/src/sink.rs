@@ -11,7 +11,9 @@ use crate::{Failure, Inner, name};
 /// One task of a sink, which owns partition 0 of one topic.
 pub struct SinkRun {
     kit: Arc<Inner>,
+    /// Of the connector.
     config: RawConfig,
+    task_config: RawConfig,
     task: Option<SandboxedSink>,
     partition: TopicPartition,
     /// Offset of the next record.
@@ -20,10 +22,10 @@ pub struct SinkRun {
 }
 
 impl SinkRun {
-    pub(crate) fn start(kit: Arc<Inner>, config: RawConfig) -> Result<Self, Failure> {
+    pub(crate) fn start(kit: Arc<Inner>, config: RawConfig, task_config: RawConfig) -> Result<Self, Failure> {
         let topics = config.get("topics").unwrap_or("topic");
         let partition = TopicPartition::new(topics.split(',').next().unwrap_or(topics).trim(), 0);
-        let mut run = Self { kit, config, task: None, partition, next: 0, committed: 0 };
+        let mut run = Self { kit, config, task_config, task: None, partition, next: 0, committed: 0 };
         run.restart_from_committed()?;
         Ok(run)
     }
@@ -59,7 +61,7 @@ impl SinkRun {
         let Inner { sandbox, runtime, .. } = &*self.kit;
         let task = runtime.block_on(async {
             let task = sandbox.sink_task(&name().task(0), &self.config).await?;
-            task.start(&self.config).await?;
+            task.start(&self.task_config).await?;
             task.open(std::slice::from_ref(&self.partition)).await?;
             Ok::<_, Failure>(task)
         });

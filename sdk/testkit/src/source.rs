@@ -17,7 +17,9 @@ const PATIENCE: u32 = 20;
 /// One task of a source.
 pub struct SourceRun {
     kit: Arc<Inner>,
+    /// Of the connector.
     config: RawConfig,
+    task_config: RawConfig,
     /// None after [`Self::kill`].
     task: Option<SandboxedSource>,
     /// Polled, but not taken yet: texts of values, and what to commit with each.
@@ -27,8 +29,8 @@ pub struct SourceRun {
 }
 
 impl SourceRun {
-    pub(crate) fn start(kit: Arc<Inner>, config: RawConfig) -> Result<Self, Failure> {
-        let mut run = Self { kit, config, task: None, ahead: VecDeque::new(), uncommitted: Vec::new() };
+    pub(crate) fn start(kit: Arc<Inner>, config: RawConfig, task_config: RawConfig) -> Result<Self, Failure> {
+        let mut run = Self { kit, config, task_config, task: None, ahead: VecDeque::new(), uncommitted: Vec::new() };
         run.restart_from_committed()?;
         Ok(run)
     }
@@ -94,7 +96,7 @@ impl SourceRun {
         let Inner { sandbox, runtime, .. } = &*self.kit;
         let task = runtime.block_on(async {
             let task = sandbox.source_task(&name().task(0), &self.config).await?;
-            task.start(&self.config).await?;
+            task.start(&self.task_config).await?;
             Ok::<_, Failure>(task)
         });
         self.task = Some(task?);
