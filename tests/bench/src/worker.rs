@@ -47,7 +47,8 @@ impl Measurement {
 
     /// From the request that creates the source until the topic holds all records.
     fn source(&self, rest: &Rest, topic: &str) -> anyhow::Result<f64> {
-        let lines = self.folder.join("lines.txt");
+        // A name of its own: under a known one the source would go on where it was.
+        let lines = self.folder.join(format!("{topic}-in.txt"));
         self.write_lines(&lines)?;
         let watch: BaseConsumer = ClientConfig::new().set("bootstrap.servers", &self.bootstrap).create()?;
         let started = Instant::now();
@@ -73,12 +74,13 @@ impl Measurement {
         }
         let rate = self.records as f64 / started.elapsed().as_secs_f64();
         rest.delete("bench-source")?;
+        fs::remove_file(&lines)?;
         Ok(rate)
     }
 
     /// From the request that creates the sink until the file holds all records.
     fn sink(&self, rest: &Rest, topic: &str) -> anyhow::Result<f64> {
-        let out = self.folder.join("out.txt");
+        let out = self.folder.join(format!("{topic}-out.txt"));
         File::create(&out)?;
         let want = (self.records * (self.line + 1)) as u64;
         let started = Instant::now();
