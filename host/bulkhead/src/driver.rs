@@ -174,7 +174,8 @@ impl HerderHandle for Handle {
     }
 }
 
-fn now() -> Millis {
+/// The time, as the herder and REST count it.
+pub(crate) fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

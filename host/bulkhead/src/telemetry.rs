@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use bulkhead_herder::api::Millis;
 use bulkhead_rest::{Level, LevelTable, LoggerLevel, Loggers};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
+
+use crate::driver::now;
 
 /// The levels in force, and the way to change them.
 pub struct TracingLoggers {
@@ -49,9 +49,8 @@ impl Loggers for TracingLoggers {
     }
 
     fn set(&self, logger: &str, level: Level) -> Vec<String> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut table = self.lock();
-        let changed = table.set(logger, level, Millis(since.as_millis() as u64));
+        let changed = table.set(logger, level, now());
         if let Err(error) = self.filter.reload(targets(&table)) {
             tracing::error!(%error, "The new log level could not be put in force.");
         }

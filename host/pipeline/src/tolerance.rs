@@ -26,8 +26,6 @@ pub struct Tolerance {
     pub max_delay: Duration,
     /// `errors.log.enable`.
     pub log: bool,
-    /// `errors.log.include.messages`.
-    pub log_messages: bool,
 }
 
 /// What to do about a record that failed for good.
@@ -46,13 +44,11 @@ impl Tolerance {
     /// Reads the keys; validation has refused wrong values before, so that unreadable ones count as
     /// absent.
     pub fn from_config(config: &RawConfig) -> Self {
-        let is_true = |key| config.get(key).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
         let millis = |key, default| config.get(key).and_then(|text| text.trim().parse().ok()).unwrap_or(default);
         Self {
             all: config.get("errors.tolerance").is_some_and(|text| text.trim() == "all"),
             max_delay: Duration::from_millis(millis("errors.retry.delay.max.ms", 60_000)),
-            log: is_true("errors.log.enable"),
-            log_messages: is_true("errors.log.include.messages"),
+            log: config.get("errors.log.enable").is_some_and(|text| text.trim().eq_ignore_ascii_case("true")),
         }
     }
 

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkhead_doubles::{MemoryConsumer, MemoryConsumerHandle, ScriptedSink, eventually};
+use bulkhead_doubles::{MemoryConsumer, MemoryConsumerHandle, QuietObserver, ScriptedSink, eventually};
+use bulkhead_model::RawConfig;
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
-use bulkhead_model::{ConnectorName, RawConfig};
-use bulkhead_pipeline::control::{Observer, TaskFailure, Wanted};
+use bulkhead_pipeline::control::{TaskFailure, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{ErrorInfo, PluginError, Rejection, SinkControl};
 use bulkhead_pipeline::sink::{Decoder, SinkLoop, SinkSettings};
@@ -18,15 +18,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 const SOON: Duration = Duration::from_secs(5);
-
-struct Quiet;
-
-impl Observer for Quiet {
-    fn started(&self) {}
-    fn paused(&self) {}
-    fn resumed(&self) {}
-    fn topic_used(&self, _topic: &str) {}
-}
 
 struct Run {
     task: ScriptedSink,
@@ -45,7 +36,6 @@ fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transf
     let converter = |class: &str, role| convert::create(class, &RawConfig::new(), role).unwrap();
     let (wanted, receiver) = watch::channel(Wanted::Running);
     let sink = SinkLoop {
-        id: ConnectorName::new("c").task(0),
         task: Arc::new(task.clone()),
         consumer,
         decoder: Decoder::new(
@@ -56,7 +46,7 @@ fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transf
             },
             Chain::new(&transforms).unwrap(),
         ),
-        observer: Quiet,
+        observer: QuietObserver,
         tolerance: Tolerance::from_config(&RawConfig::from([
             ("errors.tolerance", tolerance),
             ("errors.retry.delay.max.ms", "10"),

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkhead_doubles::{MemoryOffsets, MemoryProducer, ScriptedSource, eventually, texts};
+use bulkhead_doubles::{MemoryOffsets, MemoryProducer, QuietObserver, ScriptedSource, eventually, texts};
 use bulkhead_model::{ConnectorName, RawConfig};
-use bulkhead_pipeline::control::{Observer, TaskFailure, Wanted};
+use bulkhead_pipeline::control::{TaskFailure, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{ErrorInfo, PluginError};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, SourceSettings};
@@ -18,15 +18,6 @@ use tokio::task::JoinHandle;
 
 const SOON: Duration = Duration::from_secs(5);
 const PARTITION: &str = r#"{"p":1}"#;
-
-struct Quiet;
-
-impl Observer for Quiet {
-    fn started(&self) {}
-    fn paused(&self) {}
-    fn resumed(&self) {}
-    fn topic_used(&self, _topic: &str) {}
-}
 
 /// What a test may change about a loop before it starts.
 struct Setup {
@@ -88,7 +79,7 @@ impl Setup {
                 },
             ),
             offsets: Arc::new(offsets.clone()),
-            observer: Quiet,
+            observer: QuietObserver,
             tolerance: Tolerance::from_config(&RawConfig::from([("errors.tolerance", self.tolerance)])),
             settings: self.settings,
             wanted: receiver,

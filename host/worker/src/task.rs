@@ -149,7 +149,6 @@ async fn run_sink<S: Plugins, C: Clients>(
         settings.max_records = records;
     }
     let sink = SinkLoop {
-        id: start.id.clone(),
         task: Arc::new(task),
         consumer,
         decoder: Decoder::new(converters, chain),

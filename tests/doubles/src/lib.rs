@@ -10,5 +10,5 @@ mod wait;
 pub use access::{MemoryClients, ScriptedPlugins};
 pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, Sent};
 pub use offsets::MemoryOffsets;
-pub use plugin::{ScriptedConnector, ScriptedSink, ScriptedSource, texts};
+pub use plugin::{QuietObserver, ScriptedConnector, ScriptedSink, ScriptedSource, texts};
 pub use wait::eventually;

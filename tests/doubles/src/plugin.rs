@@ -8,6 +8,7 @@ use bulkhead_model::RawConfig;
 use bulkhead_model::config::ConfigValue;
 use bulkhead_model::offset::{SourcePartition, TopicOffset, TopicPartition};
 use bulkhead_pipeline::batch::{Batch, Encoding, SinkBatch, SourceBatch, Values};
+use bulkhead_pipeline::control::Observer;
 use bulkhead_pipeline::ports::{
     AlteredOffset, Connector, PluginError, PollLimits, Rejection, SinkControl, SinkTask, SourceDelivery, SourceTask,
 };
@@ -260,4 +261,15 @@ impl SinkTask for ScriptedSink {
         self.note("stop", &[]);
         Ok(())
     }
+}
+
+/// Hears what a loop tells, and keeps it to itself.
+#[derive(Clone, Copy, Debug)]
+pub struct QuietObserver;
+
+impl Observer for QuietObserver {
+    fn started(&self) {}
+    fn paused(&self) {}
+    fn resumed(&self) {}
+    fn topic_used(&self, _topic: &str) {}
 }

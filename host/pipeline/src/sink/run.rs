@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bulkhead_model::RawConfig;
 use bulkhead_model::offset::TopicPartition;
-use bulkhead_model::{RawConfig, TaskId};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
@@ -27,7 +27,6 @@ const RETRY_CONSUME: Duration = Duration::from_secs(1);
 
 /// A sink task with all it needs. The worker makes one for each run.
 pub struct SinkLoop<T, C, O> {
-    pub id: TaskId,
     pub task: Arc<T>,
     pub consumer: C,
     pub decoder: Decoder,
