@@ -22,6 +22,7 @@ mod instances;
 mod leftovers;
 mod lifecycle;
 mod offsets;
+pub mod protocol;
 mod questions;
 mod requests;
 mod restart;
@@ -39,6 +40,8 @@ mod waiting;
 mod simulation;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod vectors;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
