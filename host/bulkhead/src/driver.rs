@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bulkhead_herder::api::{Effect, Event, Millis, Refusal, Reply, Request, RequestId};
+use bulkhead_herder::api::{Effect, Event, LoggedConfig, Millis, Refusal, Reply, Request, RequestId};
 use bulkhead_herder::{ClusterView, Herder};
 use bulkhead_model::work;
 use bulkhead_rest::HerderHandle;
@@ -44,6 +44,8 @@ pub struct Driver {
     inbox: mpsc::Receiver<(Request, Answer)>,
     answers: HashMap<RequestId, Answer>,
     last_request: u64,
+    /// Where the config log ends.
+    next_offset: i64,
     /// What happens next, before anything from outside.
     queue: VecDeque<Event>,
     published: watch::Sender<Published>,
@@ -61,6 +63,7 @@ impl Driver {
             inbox,
             answers: HashMap::new(),
             last_request: 0,
+            next_offset: 0,
             queue: VecDeque::new(),
             published,
         };
@@ -126,7 +129,11 @@ impl Driver {
                 }
             }
             Effect::AppendConfig { token, records } => {
-                self.queue.extend(records.into_iter().map(Event::ConfigRecord));
+                for record in records {
+                    self.next_offset += 1;
+                    let logged = LoggedConfig { next_offset: self.next_offset, record: Some(record) };
+                    self.queue.push_back(Event::ConfigRecord(logged));
+                }
                 self.queue.push_back(Event::Appended { token, outcome: Ok(()) });
             }
             Effect::AppendStatus { token, record } => {
@@ -138,6 +145,14 @@ impl Driver {
                     worker.send(command);
                 }
             }
+            effect @ (Effect::ReadToEnd { .. }
+            | Effect::Join { .. }
+            | Effect::Assign { .. }
+            | Effect::Leave { .. }
+            | Effect::ForwardTasks { .. }
+            | Effect::NewSessionKey { .. }
+            | Effect::SetLoggerLevel { .. }
+            | Effect::Finished) => tracing::error!(?effect, "A standalone worker has no cluster."),
         }
     }
 }

@@ -169,7 +169,7 @@ async fn create_connectors(herder: &Handle, files: Vec<(PathBuf, ConnectorFile)>
         validate(herder, file).await.with_context(|| path.display().to_string())?;
     }
     for (path, ConnectorFile { name, config, initial_state }) in files {
-        let request = Request::CreateConnector { name: name.clone(), config, initial_state };
+        let request = Request::CreateConnector { name: name.clone(), config, initial_state, offsets: None };
         match herder.request(request).await {
             Ok(_) => tracing::info!(connector = %name, file = %path.display(), "Connector created."),
             // It is there, and its status says why it doesn't run; the others do.

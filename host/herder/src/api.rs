@@ -1,5 +1,6 @@
 //! What goes into the herder and what comes out of it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bulkhead_model::offset::OffsetEntry;
@@ -34,15 +35,80 @@ pub enum Event {
     /// The set of installed plugins, at start and whenever `plugin.path` changed.
     Plugins(Arc<PluginCatalog>),
     /// A record of the config log, in log order; our own come back this way as well.
-    ConfigRecord(ConfigRecord),
+    ConfigRecord(LoggedConfig),
     /// A record of the status log.
     StatusRecord(StatusRecord),
+    /// Both logs were read to their ends for the first time; from now on what is read is news. Never
+    /// comes to a standalone worker.
+    CaughtUp,
     /// An append is durable, or isn't.
     Appended { token: Token, outcome: Result<(), String> },
+    /// All that was in the config log when [`Effect::ReadToEnd`] was performed has been handed over.
+    ReadToEnd { token: Token, outcome: Result<(), String> },
     /// News from the worker.
     Work(work::Event),
+    /// News of the group's membership.
+    Group(GroupEvent),
+    /// What the leader said to [`Effect::ForwardTasks`].
+    Forwarded { token: Token, outcome: Result<(), ForwardError> },
+    /// Random bytes for [`Effect::NewSessionKey`].
+    SessionKey { token: Token, key: Secret },
+    /// The process is to end: stop everything, then [`Effect::Leave`] and [`Effect::Finished`].
+    Shutdown,
     /// The deadline of [`crate::Herder::next_deadline`] has passed.
     Tick,
+}
+
+/// What was read from one place of the config log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoggedConfig {
+    /// The place behind it: offset of the record plus one. Connect calls this the config offset.
+    pub next_offset: i64,
+    /// None if the record is well-formed but says nothing to this version.
+    pub record: Option<ConfigRecord>,
+}
+
+/// News from the consumer-group protocol; the bytes are Connect's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GroupEvent {
+    /// Somebody joined or left: answer with [`Effect::Join`].
+    RebalanceNeeded,
+    /// This worker leads the coming generation: answer with [`Effect::Assign`].
+    Elected {
+        generation: i32,
+        /// Name of the protocol that the broker chose.
+        protocol: String,
+        /// The id of this worker's member.
+        member: String,
+        /// Member ids and their metadata.
+        members: Vec<(String, Vec<u8>)>,
+    },
+    /// The generation is complete.
+    Synced { generation: i32, protocol: String, member: String, assignment: Vec<u8> },
+    /// The coordinator doesn't know this member any more: it joins anew, with what it holds.
+    Lost { reason: String },
+    /// No coordinator can be reached: others may be given this worker's work.
+    CoordinatorLost { reason: String },
+    /// The client left the group because the herder gave no sign of life for the rebalance time-out.
+    Left { reason: String },
+}
+
+/// Why the leader didn't take task configurations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForwardError {
+    /// The HTTP status of its answer; none if there was no answer.
+    pub status: Option<u16>,
+    pub message: String,
+}
+
+/// Bytes that no log may show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub Vec<u8>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[hidden, {} bytes]", self.0.len())
+    }
 }
 
 /// Something to be done. The driver performs them in order and brings outcomes back as events.
@@ -65,6 +131,54 @@ pub enum Effect {
         record: StatusRecord,
     },
     Work(work::Command),
+    /// Read the config log to what is its end now; answered by [`Event::ReadToEnd`].
+    ReadToEnd {
+        token: Token,
+    },
+    /// Join the group, or join it again, with these protocols in order of preference.
+    Join {
+        protocols: Vec<(&'static str, Vec<u8>)>,
+    },
+    /// What every member gets, in answer to [`GroupEvent::Elected`].
+    Assign {
+        generation: i32,
+        assignments: Vec<(String, Vec<u8>)>,
+    },
+    Leave {
+        reason: String,
+    },
+    /// POST to `/connectors/{name}/tasks` of the leader; answered by
+    /// [`Event::Forwarded`].
+    ForwardTasks {
+        token: Token,
+        /// The leader's URL, ending in a slash.
+        leader: String,
+        connector: ConnectorName,
+        body: Vec<u8>,
+        /// None while the group doesn't sign (protocols before `sessioned`).
+        signature: Option<Signature>,
+    },
+    /// So many random bytes are wanted, for a session key.
+    NewSessionKey {
+        token: Token,
+        size: usize,
+    },
+    /// A logger's level was set for the whole cluster (KIP-976); none goes back to the level above.
+    SetLoggerLevel {
+        logger: String,
+        level: Option<String>,
+    },
+    /// Everything has stopped and said farewell: the process may end.
+    Finished,
+}
+
+/// The two headers of a signed internal request (KIP-507).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// `X-Connect-Request-Signature-Algorithm`.
+    pub algorithm: String,
+    /// `X-Connect-Authorization`: base64 of the MAC over the body.
+    pub mac: String,
 }
 
 /// A record of the config log (config topic of a cluster, memory of a standalone worker).
@@ -80,6 +194,22 @@ pub enum ConfigRecord {
     Commit { name: ConnectorName, tasks: u32 },
     /// `restart-connector-NAME` (KIP-745).
     Restart(RestartRequest),
+    /// `tasks-fencing-NAME` (KIP-618): how many tasks the connector had when others were last fenced.
+    TaskCount { name: ConnectorName, tasks: u32 },
+    /// `session-key` (KIP-507).
+    SessionKey(SessionKey),
+    /// `logger-cluster-NAME` (KIP-976).
+    LoggerLevel { logger: String, level: Option<String> },
+}
+
+/// Signs the requests of workers to their leader (KIP-507).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionKey {
+    pub key: Secret,
+    /// Of the key, by Java's name: `HmacSHA256`.
+    pub algorithm: String,
+    /// Milliseconds since 1970, by the clock of the leader that made it.
+    pub created: i64,
 }
 
 /// Which instances a restart is about (KIP-745).
@@ -128,10 +258,12 @@ pub enum Request {
     /// `/health` (KIP-1017): answered as soon as the herder gets to it.
     Ping,
     /// POST: fails if the connector exists. `initial_state` as in KIP-980.
+    /// `offsets` are written before it starts.
     CreateConnector {
         name: ConnectorName,
         config: ConfigPatch,
         initial_state: Option<TargetState>,
+        offsets: Option<Vec<OffsetEntry>>,
     },
     /// PUT config: creates or replaces.
     PutConfig {
@@ -182,6 +314,33 @@ pub enum Request {
     ValidateConfig {
         config: ConfigPatch,
     },
+    /// POST tasks, from a worker whose connector wants other tasks (KIP-507 when signed).
+    PublishTasks {
+        name: ConnectorName,
+        configs: Vec<RawConfig>,
+        proof: Proof,
+    },
+    /// PUT fence, from a worker that is to start a task of an exactly-once source (KIP-618).
+    Fence {
+        name: ConnectorName,
+        proof: Proof,
+    },
+    /// PUT admin/loggers with `scope=cluster` (KIP-976).
+    SetLoggerLevel {
+        logger: String,
+        level: Option<String>,
+    },
+}
+
+/// What shows that an internal request comes from a worker of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// `X-Connect-Request-Signature-Algorithm`.
+    pub algorithm: Option<String>,
+    /// `X-Connect-Authorization`.
+    pub mac: Option<String>,
+    /// The body as it came, which is what is signed.
+    pub body: Vec<u8>,
 }
 
 /// A good answer.
@@ -257,6 +416,17 @@ pub enum Refusal {
     /// The connector, its plugin or a log failed.
     #[error("{0}")]
     Failed(String),
+    #[error("{0}")]
+    Forbidden(String),
+    #[error("{0}")]
+    Unavailable(String),
+    /// Another worker has to be asked: the leader, or the owner of an instance. None: nobody knows
+    /// yet who that is.
+    #[error("{}", elsewhere(to.as_deref()))]
+    Elsewhere {
+        /// Its URL, ending in a slash.
+        to: Option<String>,
+    },
 }
 
 impl Refusal {
@@ -264,9 +434,21 @@ impl Refusal {
     pub fn status(&self) -> u16 {
         match self {
             Self::BadRequest(_) => 400,
+            Self::Forbidden(_) => 403,
             Self::NotFound(_) => 404,
-            Self::Conflict(_) => 409,
+            Self::Conflict(_) | Self::Elsewhere { .. } => 409,
             Self::Failed(_) => 500,
+            Self::Unavailable(_) => 503,
         }
+    }
+}
+
+/// For whoever can't pass the request on.
+fn elsewhere(to: Option<&str>) -> String {
+    match to {
+        Some(url) => format!(
+            "Cannot complete request because of a conflicting operation (e.g. worker rebalance): it belongs to {url}"
+        ),
+        None => "Cannot complete request because of a conflicting operation (e.g. worker rebalance)".to_owned(),
     }
 }

@@ -161,7 +161,7 @@ impl Changes {
 
     /// A record came back from the log.
     pub(crate) fn read(&mut self, record: &ConfigRecord) {
-        if let Some(write) = self.writing(record.connector()) {
+        if let Some(write) = record.connector().and_then(|name| self.writing(name)) {
             write.read(record);
         }
     }
@@ -173,11 +173,16 @@ impl Changes {
 }
 
 impl ConfigRecord {
-    pub(crate) fn connector(&self) -> &ConnectorName {
+    /// Whom it is about; none for what concerns the whole cluster.
+    pub(crate) fn connector(&self) -> Option<&ConnectorName> {
         match self {
-            Self::Connector { name, .. } | Self::TargetState { name, .. } | Self::Commit { name, .. } => name,
-            Self::Task { id, .. } => &id.connector,
-            Self::Restart(request) => &request.connector,
+            Self::Connector { name, .. }
+            | Self::TargetState { name, .. }
+            | Self::Commit { name, .. }
+            | Self::TaskCount { name, .. } => Some(name),
+            Self::Task { id, .. } => Some(&id.connector),
+            Self::Restart(request) => Some(&request.connector),
+            Self::SessionKey(_) | Self::LoggerLevel { .. } => None,
         }
     }
 }

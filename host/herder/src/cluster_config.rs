@@ -67,7 +67,10 @@ impl ClusterConfig {
                 self.deferred.entry(id.connector.clone()).or_default().insert(id.number, config.clone());
             }
             ConfigRecord::Commit { name, tasks } => self.commit(name, *tasks),
-            ConfigRecord::Restart(_) => {}
+            ConfigRecord::Restart(_)
+            | ConfigRecord::TaskCount { .. }
+            | ConfigRecord::SessionKey(_)
+            | ConfigRecord::LoggerLevel { .. } => {}
         }
     }
 

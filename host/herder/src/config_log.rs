@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bulkhead_model::ConnectorName;
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Effect, Refusal, Reply, RequestId};
+use crate::api::{ConfigRecord, Effect, LoggedConfig, Refusal, Reply, RequestId};
 use crate::changes::{Change, Step, Then, Write};
 use crate::questions::Question;
 
@@ -42,8 +42,13 @@ impl Herder {
         self.effects.push(Effect::AppendConfig { token, records });
     }
 
-    pub(crate) fn config_record(&mut self, record: ConfigRecord) {
-        let name = record.connector().clone();
+    pub(crate) fn config_record(&mut self, logged: LoggedConfig) {
+        let Some(record) = logged.record else {
+            return;
+        };
+        let Some(name) = record.connector().cloned() else {
+            return;
+        };
         self.cluster.apply(&record);
         self.changes.read(&record);
         self.touch(&name);
@@ -57,6 +62,7 @@ impl Herder {
             | ConfigRecord::TargetState { .. }
             | ConfigRecord::Task { .. }
             | ConfigRecord::Commit { .. } => self.reconcile(&name),
+            ConfigRecord::TaskCount { .. } | ConfigRecord::SessionKey(_) | ConfigRecord::LoggerLevel { .. } => {}
         }
         self.go_on_writing(&name);
         self.drop_leftovers(&name);

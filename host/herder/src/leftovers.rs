@@ -77,8 +77,8 @@ mod tests {
     /// A task is committed behind the stop.
     fn overtake(sim: &mut Sim) {
         let task = ConfigRecord::Task { id: orders().task(0), config: RawConfig::new() };
-        sim.deliver(Event::ConfigRecord(task));
-        sim.deliver(Event::ConfigRecord(ConfigRecord::Commit { name: orders(), tasks: 1 }));
+        sim.log(task);
+        sim.log(ConfigRecord::Commit { name: orders(), tasks: 1 });
         sim.settle();
     }
 

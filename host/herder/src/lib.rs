@@ -159,6 +159,12 @@ impl Herder {
             Event::Appended { token, outcome } => self.appended(token, outcome),
             Event::Work(event) => self.work(event),
             Event::Tick => self.tick(),
+            Event::CaughtUp
+            | Event::ReadToEnd { .. }
+            | Event::Group(_)
+            | Event::Forwarded { .. }
+            | Event::SessionKey { .. }
+            | Event::Shutdown => {}
         }
         self.answer_waiting();
         self.refresh_view();

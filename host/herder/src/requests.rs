@@ -11,7 +11,7 @@ impl Herder {
     pub(crate) fn request(&mut self, id: RequestId, request: Request) {
         match request {
             Request::Ping => self.reply(id, Ok(Reply::Done)),
-            Request::CreateConnector { name, config, initial_state } => {
+            Request::CreateConnector { name, config, initial_state, offsets: _ } => {
                 self.store(id, &trimmed(&name), config, Store::Create { initial_state });
             }
             Request::PutConfig { name, config } => self.store(id, &name, config, Store::Put),
@@ -36,6 +36,9 @@ impl Herder {
                 self.reply(id, Ok(Reply::Done));
             }
             Request::ValidateConfig { config } => self.validate_config(id, config),
+            Request::PublishTasks { .. } | Request::Fence { .. } | Request::SetLoggerLevel { .. } => {
+                self.reply(id, Err(Refusal::BadRequest("only workers of a cluster take this request".to_owned())));
+            }
         }
     }
 

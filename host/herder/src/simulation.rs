@@ -107,6 +107,7 @@ impl Run {
                 name: connector,
                 config: source(&self.any_config()),
                 initial_state: Some(self.dice.pick(&STATES)),
+                offsets: None,
             },
             4 => Request::PutConfig { name: connector, config: source(&self.any_config()) },
             5 => Request::PatchConfig { name: connector, patch: patch(&self.any_config()) },

@@ -13,7 +13,7 @@ use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::{Command, Event as WorkEvent, Token};
 use bulkhead_model::{ConfigPatch, ConnectorName, Instance, RawConfig, TargetState, WorkerId};
 
-use crate::api::{ConfigRecord, Effect, Event, Millis, Refusal, Reply, Request, RequestId, StatusRecord};
+use crate::api::{ConfigRecord, Effect, Event, LoggedConfig, Millis, Refusal, Reply, Request, RequestId, StatusRecord};
 use crate::{Herder, Mode, Settings};
 pub(crate) use worker::FakeWorker;
 
@@ -39,6 +39,7 @@ pub(crate) struct Sim {
     /// The worker answers questions, but doesn't get to start or stop anything.
     pub(crate) slow: bool,
     last_request: u64,
+    next_offset: i64,
 }
 
 /// An append that is answered with an error.
@@ -92,6 +93,7 @@ impl Sim {
             status_errors: 0,
             slow: false,
             last_request: 0,
+            next_offset: 0,
         };
         sim.deliver(Event::Plugins(Arc::new(catalog())));
         sim
@@ -119,7 +121,21 @@ impl Sim {
                 self.told.extend(worker::describe(&command));
                 self.pending.commands.push_back(command);
             }
+            effect @ (Effect::ReadToEnd { .. }
+            | Effect::Join { .. }
+            | Effect::Assign { .. }
+            | Effect::Leave { .. }
+            | Effect::ForwardTasks { .. }
+            | Effect::NewSessionKey { .. }
+            | Effect::SetLoggerLevel { .. }
+            | Effect::Finished) => panic!("a standalone worker does {effect:?}"),
         }
+    }
+
+    /// A record is read from the config log.
+    pub(crate) fn log(&mut self, record: ConfigRecord) {
+        self.next_offset += 1;
+        self.deliver(Event::ConfigRecord(LoggedConfig { next_offset: self.next_offset, record: Some(record) }));
     }
 
     fn append_config(&mut self, token: Token, records: Vec<ConfigRecord>) {
@@ -149,7 +165,7 @@ impl Sim {
         match next {
             Next::Config => {
                 let record = self.pending.config.pop_front().unwrap();
-                self.deliver(Event::ConfigRecord(record));
+                self.log(record);
             }
             Next::Status => {
                 let record = self.pending.status.pop_front().unwrap();
@@ -251,7 +267,12 @@ pub(crate) fn orders() -> ConnectorName {
 }
 
 pub(crate) fn create(name: &str, config: &[(&str, &str)]) -> Request {
-    Request::CreateConnector { name: ConnectorName::new(name), config: source(config), initial_state: None }
+    Request::CreateConnector {
+        name: ConnectorName::new(name),
+        config: source(config),
+        initial_state: None,
+        offsets: None,
+    }
 }
 
 /// A configuration of the example source.

@@ -8,8 +8,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request as HttpRequest, StatusCode, header};
 use bulkhead_herder::api::{
-    ConfigRecord, ConnectorInfo, ConnectorKind, ConnectorStatus, Event, Millis, Refusal, Reply, ReportedState, Request,
-    StatusRecord, TaskInfo,
+    ConfigRecord, ConnectorInfo, ConnectorKind, ConnectorStatus, Event, LoggedConfig, Millis, Refusal, Reply,
+    ReportedState, Request, StatusRecord, TaskInfo,
 };
 use bulkhead_herder::validate::ConfigInfos;
 use bulkhead_herder::{ClusterView, Herder, Mode};
@@ -83,7 +83,7 @@ impl MemoryHerder {
             discovered: Millis(1),
         };
         let configured = ConfigRecord::Connector { name: connector, config };
-        herder.handle(Millis(1), Event::ConfigRecord(configured));
+        herder.handle(Millis(1), Event::ConfigRecord(LoggedConfig { next_offset: 1, record: Some(configured) }));
         herder.handle(Millis(1), Event::StatusRecord(used));
         self.edit_view(|view| view.connectors.extend(herder.view().connectors.clone()));
     }
@@ -123,6 +123,8 @@ impl State {
             Request::CreateConnector { name, .. } if self.connectors.contains_key(&name) => {
                 Err(Refusal::Conflict(format!("Connector {name} already exists")))
             }
+            Request::PublishTasks { name, .. } | Request::Fence { name, .. } => self.known(&name).map(|_| Reply::Done),
+            Request::SetLoggerLevel { .. } => Ok(Reply::Done),
             Request::CreateConnector { name, config, .. } => Ok(Reply::Created(self.put(name, config))),
             Request::PutConfig { name, config } => match self.connectors.contains_key(&name) {
                 true => Ok(Reply::Connector(self.put(name, config))),

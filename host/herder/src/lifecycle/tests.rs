@@ -99,7 +99,8 @@ fn a_connector_may_be_created_paused_or_stopped_and_has_no_tasks_then() {
     for (state, shown) in [(TargetState::Paused, "PAUSED []"), (TargetState::Stopped, "STOPPED []")] {
         let mut sim = Sim::new();
         let initial_state = Some(state);
-        let answer = sim.ask(Request::CreateConnector { name: orders(), config: source(&[]), initial_state });
+        let answer =
+            sim.ask(Request::CreateConnector { name: orders(), config: source(&[]), initial_state, offsets: None });
         assert_eq!(text(answer), "created orders []");
         assert_eq!(sim.status("orders"), shown);
         assert_eq!(sim.set_target(TargetState::Started), "done");

@@ -28,7 +28,7 @@ struct CreateRequest {
 /// `POST /connectors`
 pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Result<Response, Error> {
     let CreateRequest { name, config, initial_state } = CreateRequest::parse(&body)?;
-    match app.ask(Request::CreateConnector { name, config, initial_state }).await? {
+    match app.ask(Request::CreateConnector { name, config, initial_state, offsets: None }).await? {
         Reply::Created(info) | Reply::Connector(info) => Ok(created(&host, &info)),
         _ => Err(Error::unexpected()),
     }
@@ -131,7 +131,10 @@ mod tests {
             client.ask("POST /connectors", &format!(r#"{{"name": "a", "config": {{}}{member}}}"#)).await;
             let config = ConfigPatch::from([("name".to_owned(), Some("a".to_owned()))]);
             let name = ConnectorName::new("a");
-            assert_eq!(client.herder.requests(), [Request::CreateConnector { name, config, initial_state: state }]);
+            assert_eq!(
+                client.herder.requests(),
+                [Request::CreateConnector { name, config, initial_state: state, offsets: None }]
+            );
         }
     }
 
