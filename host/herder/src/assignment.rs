@@ -2,18 +2,29 @@
 
 use bulkhead_model::Instance;
 
+use crate::protocol::Work;
+
 /// The connectors and tasks that run here. A value of its own, so that nothing else asks how it came
 /// about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Assignment {
     /// A standalone worker runs all there is.
     Everything,
+    /// What the leader of the cluster has given to this worker.
+    Shared(Work),
 }
 
 impl Assignment {
-    pub(crate) fn includes(&self, _instance: &Instance) -> bool {
+    pub(crate) fn includes(&self, instance: &Instance) -> bool {
         match self {
             Self::Everything => true,
+            Self::Shared(work) => work.contains(instance),
         }
+    }
+}
+
+impl Default for Assignment {
+    fn default() -> Self {
+        Self::Shared(Work::default())
     }
 }

@@ -27,6 +27,7 @@ mod questions;
 mod requests;
 mod restart;
 mod running;
+mod settings;
 mod stage;
 mod status_log;
 mod statuses;
@@ -48,8 +49,9 @@ use std::sync::Arc;
 
 use api::{Effect, Event, Millis, Refusal, Reply, RequestId, Token};
 use bulkhead_model::plugin::PluginCatalog;
-use bulkhead_model::{ConnectorName, WorkerId, work};
-pub use view::ClusterView;
+use bulkhead_model::{ConnectorName, work};
+pub use settings::{ClusterSettings, KeySettings, Mode, Settings};
+pub use view::{ClusterView, GroupView, RestartView};
 
 use assignment::Assignment;
 use changes::Changes;
@@ -61,43 +63,6 @@ use status_log::StatusWrites;
 use statuses::Statuses;
 use task_configs::Reconfigurations;
 use waiting::Wait;
-
-/// How this worker runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Alone; logs in memory.
-    Standalone,
-}
-
-impl Mode {
-    /// Whether a connector that is created or changed is answered for only when it runs and has its
-    /// tasks.
-    fn answers_after_the_effect(self) -> bool {
-        match self {
-            Self::Standalone => true,
-        }
-    }
-
-    fn assignment_at_start(self) -> Assignment {
-        match self {
-            Self::Standalone => Assignment::Everything,
-        }
-    }
-}
-
-/// What the herder must know of the worker's configuration.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    pub mode: Mode,
-    /// Advertised `host:port`.
-    pub worker: WorkerId,
-    /// `key.converter`, `value.converter`, `header.converter`: the defaults validation shows.
-    pub key_converter: String,
-    pub value_converter: String,
-    pub header_converter: String,
-    /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
-    pub topic_tracking: bool,
-}
 
 /// See the crate's documentation.
 #[derive(Debug)]

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginCatalog, PluginKind};
-use bulkhead_model::{ConnectorName, TaskId};
+use bulkhead_model::{ConnectorName, Instance, TaskId};
 
 use crate::Herder;
-use crate::api::{ConnectorInfo, ConnectorKind, ConnectorStatus, Refusal, Reply, ReportedState, Status, TaskInfo};
+use crate::api::{
+    ConnectorInfo, ConnectorKind, ConnectorStatus, Millis, Refusal, Reply, ReportedState, Status, TaskInfo,
+};
+use crate::protocol::ConnectProtocol;
 use crate::validate::{ConfigKeyInfo, plugin_keys};
 
 /// A snapshot; cheap to clone behind its `Arc`.
@@ -17,6 +20,37 @@ pub struct ClusterView {
     pub connectors: BTreeMap<ConnectorName, Arc<ConnectorView>>,
     /// Statuses outlive their connector for a moment, so they are kept apart.
     pub statuses: BTreeMap<ConnectorName, Arc<ConnectorStatus>>,
+    /// Instances of this worker that failed, and what comes of it.
+    pub restarts: BTreeMap<Instance, RestartView>,
+    /// The worker's place in its group; as at first, in a standalone worker.
+    pub group: GroupView,
+}
+
+/// What automatic restarts have come to for an instance of this worker (`restart.policy`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestartView {
+    /// Automatic restarts since the instance last ran quietly for a while.
+    pub restarts: u32,
+    /// When the next one is due; none if there is none.
+    pub next: Option<Millis>,
+    /// First line of the last failure.
+    pub last_error: String,
+}
+
+/// What is known of the group of workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupView {
+    /// Of the last rebalance that this worker took part in.
+    pub generation: Option<i32>,
+    pub protocol: Option<ConnectProtocol>,
+    /// URL of the leader, ending in a slash.
+    pub leader: Option<String>,
+    /// This worker is the leader.
+    pub leads: bool,
+    /// Completed rebalances since the worker started.
+    pub rebalances: u64,
+    /// All that is assigned here has been started, and no rebalance is under way or expected.
+    pub settled: bool,
 }
 
 /// One connector.

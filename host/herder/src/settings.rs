@@ -1,0 +1,75 @@
+//! What the herder must know of the worker's configuration.
+
+use bulkhead_model::WorkerId;
+
+use crate::assignment::Assignment;
+use crate::protocol::ConnectProtocol;
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub mode: Mode,
+    /// Advertised `host:port`.
+    pub worker: WorkerId,
+    /// `key.converter`, `value.converter`, `header.converter`: the defaults validation shows.
+    pub key_converter: String,
+    pub value_converter: String,
+    pub header_converter: String,
+    /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
+    pub topic_tracking: bool,
+}
+
+/// How this worker runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Alone; logs in memory.
+    Standalone,
+    /// In a group of workers; logs in Kafka.
+    Distributed(Box<ClusterSettings>),
+}
+
+/// What a worker must know to be a member of a cluster. Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterSettings {
+    /// Advertised URL of the REST interface, ending in a slash.
+    pub url: String,
+    /// `connect.protocol`
+    pub protocol: ConnectProtocol,
+    /// `worker.sync.timeout.ms`
+    pub sync_timeout: u64,
+    /// `worker.unsync.backoff.ms`
+    pub unsync_backoff: u64,
+    /// `scheduled.rebalance.max.delay.ms`
+    pub rebalance_delay: u64,
+    pub keys: KeySettings,
+}
+
+/// How internal requests are signed (KIP-507). Algorithms by Java's names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySettings {
+    /// `inter.worker.key.generation.algorithm`
+    pub algorithm: String,
+    /// `inter.worker.key.size`, in bits as in Java; none for what the algorithm suggests.
+    pub size: Option<usize>,
+    /// `inter.worker.key.ttl.ms`
+    pub ttl: u64,
+    /// `inter.worker.signature.algorithm`
+    pub signature: String,
+    /// `inter.worker.verification.algorithms`
+    pub verification: Vec<String>,
+}
+
+impl Mode {
+    /// Whether a connector that is created or changed is answered for only when it runs and has its
+    /// tasks.
+    pub(crate) fn answers_after_the_effect(&self) -> bool {
+        *self == Self::Standalone
+    }
+
+    pub(crate) fn assignment_at_start(&self) -> Assignment {
+        match self {
+            Self::Standalone => Assignment::Everything,
+            Self::Distributed(_) => Assignment::default(),
+        }
+    }
+}
