@@ -15,6 +15,7 @@
 
 pub mod api;
 mod assignment;
+pub mod assignor;
 mod changes;
 mod cluster_config;
 mod config_log;
