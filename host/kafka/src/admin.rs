@@ -1,6 +1,8 @@
-//! Everything that isn't records: the cluster's id, and the offsets of a sink's group.
+//! Everything that isn't records: the cluster's id, the offsets of a sink's group, and topics
+//! ([`TopicAdmin`]).
 
 mod group_api;
+mod topics;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +19,8 @@ use rdkafka::{Offset, TopicPartitionList};
 use crate::context;
 use crate::properties::Effective;
 use group_api::{Operation, Refused, Row};
+pub(crate) use topics::Bounds;
+pub use topics::{Creation, NewTopic, TopicAdmin, TopicError};
 
 /// Longest wait for one answer.
 const ANSWER: Duration = Duration::from_secs(20);

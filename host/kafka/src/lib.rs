@@ -1,10 +1,11 @@
 //! Kafka clients on librdkafka, behind the ports of the pipeline.
 //!
 //! Owns: the translation of Java's client properties, the producers that tasks share, the consumer of
-//! each sink task, and the offsets of sink groups. Doesn't know plugins, converters or the herder.
+//! each sink task, the logs of a distributed worker, and the offsets of sink groups. Doesn't know plugins, converters or the herder.
 //!
 //! Start at [`KafkaClients`], made from [`Settings`]; [`producer`] and [`consumer`] are the two ways
-//! through which records go, [`admin`] is everything that isn't records, [`mock`] is a broker inside the
+//! through which records go, [`topic_log`] is the worker's own topics, [`admin`] is everything that isn't
+//! records, [`mock`] is a broker inside the
 //! process for demos and quick tests.
 //!
 //! **Invariants:** nothing here waits for a guest, and no call of the ports blocks the caller's thread:
@@ -18,9 +19,12 @@ mod context;
 pub mod mock;
 pub mod producer;
 mod properties;
+pub mod topic_log;
 
+pub use admin::TopicAdmin;
 pub use clients::{KafkaClients, Unreachable};
 pub use consumer::SinkConsumer;
 pub use mock::MockBroker;
 pub use producer::SharedProducer;
 pub use properties::Settings;
+pub use topic_log::{LogSettings, TopicLog};

@@ -3,7 +3,7 @@
 //! A record's delivery report carries one number in which its session and sequence are packed
 //! ([`sessions`]), so that nothing is allocated for it. Start at [`SharedProducer`].
 
-mod failure;
+pub(crate) mod failure;
 mod pool;
 mod sessions;
 

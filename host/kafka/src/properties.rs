@@ -3,6 +3,8 @@
 //! Layers, later ones win: Connect's defaults, the worker's own connection keys (`bootstrap.servers`,
 //! `security.*`, `ssl.*`, `sasl.*`), the worker's `producer.*`, `consumer.*` or `admin.*`, and the
 //! connector's `producer.override.*` and so on. Keys under librdkafka's own names are accepted too.
+//! The clients of the worker's own topics have the worker's keys without a prefix and no others, as in
+//! Java.
 //! Which overrides a connector may use (`connector.client.config.override.policy`) is decided where
 //! configurations are validated, not here.
 
@@ -60,6 +62,24 @@ impl Settings {
         let effective = Effective::new(role, &self.worker, connector)?;
         self.warn_of(effective.ignored());
         Ok(effective)
+    }
+
+    /// Properties of one of the worker's own clients.
+    pub(crate) fn internal(&self, role: Role) -> Result<Effective, ClientError> {
+        let effective = Effective::internal(role, &self.worker)?;
+        self.warn_of(effective.ignored());
+        Ok(effective)
+    }
+
+    /// What the ids of the worker's own clients begin with.
+    pub(crate) fn client_prefix(&self) -> &str {
+        let given = |key| self.worker.get(key).filter(|text: &&str| !text.is_empty());
+        given("client.id").or_else(|| given("group.id")).unwrap_or("connect")
+    }
+
+    /// The worker's properties as they were given.
+    pub(crate) fn worker(&self) -> &RawConfig {
+        &self.worker
     }
 
     /// One warning for each key, however many clients are made with it.

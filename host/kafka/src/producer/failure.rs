@@ -4,7 +4,7 @@ use bulkhead_pipeline::ports::ProduceError;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 /// Judges an error of a record that was meant for `topic`.
-pub(super) fn of(error: &KafkaError, topic: &str) -> ProduceError {
+pub(crate) fn of(error: &KafkaError, topic: &str) -> ProduceError {
     match error {
         KafkaError::MessageProduction(code) | KafkaError::Global(code) => of_code(*code, topic),
         KafkaError::Nul(_) => {

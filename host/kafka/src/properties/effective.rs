@@ -49,6 +49,22 @@ impl Effective {
         given.add_connection(worker);
         given.add(worker, role.worker_prefix());
         given.add(connector, role.override_prefix());
+        Self::translate(role, given)
+    }
+
+    /// For the worker's own topics: its keys without a prefix.
+    pub(super) fn internal(role: Role, worker: &RawConfig) -> Result<Self, ClientError> {
+        let mut given = Layered::default();
+        given.add_connection(worker);
+        for key in INTERNAL_KEYS {
+            if let Some(value) = worker.get(key) {
+                given.insert(key, key, value);
+            }
+        }
+        Self::translate(role, given)
+    }
+
+    fn translate(role: Role, mut given: Layered) -> Result<Self, ClientError> {
         let mut out = Out::with_defaults(role, &given);
         security::translate(&mut given, &mut out)?;
         for (key, entry) in given.0 {
@@ -85,6 +101,11 @@ impl Effective {
     /// Sets a property that no one has given.
     pub(crate) fn set_default(&mut self, key: &str, value: impl Into<String>) {
         self.properties.entry(key.to_owned()).or_insert_with(|| value.into());
+    }
+
+    /// Sets a property that no one may choose.
+    pub(crate) fn force(&mut self, key: &str, value: impl Into<String>) {
+        self.properties.insert(key.to_owned(), value.into());
     }
 
     /// A number that this crate reads itself.
@@ -254,6 +275,25 @@ impl Entry {
 fn is_secret(key: &str) -> bool {
     ["password", "jaas", "secret", ".pem", "keystore.key", "certificate"].iter().any(|part| key.contains(part))
 }
+
+/// What a worker's file may say, beside how to connect, about the clients of the worker's own topics.
+/// Other keys without a prefix are about something else.
+const INTERNAL_KEYS: &[&str] = &[
+    "compression.type",
+    "connections.max.idle.ms",
+    "fetch.max.bytes",
+    "max.partition.fetch.bytes",
+    "max.request.size",
+    "metadata.max.age.ms",
+    "receive.buffer.bytes",
+    "reconnect.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "request.timeout.ms",
+    "retry.backoff.max.ms",
+    "retry.backoff.ms",
+    "send.buffer.bytes",
+    "socket.connection.setup.timeout.ms",
+];
 
 /// Connect's defaults for source tasks, and sizes for a producer that many tasks share.
 const PRODUCER_DEFAULTS: &[(&str, &str)] = &[

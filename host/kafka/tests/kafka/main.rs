@@ -5,6 +5,7 @@
 
 mod consuming;
 mod groups;
+mod logs;
 mod producing;
 mod support;
 mod throughput;

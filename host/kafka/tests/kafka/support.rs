@@ -37,6 +37,11 @@ impl Broker {
         Some(Self { servers, mock: None })
     }
 
+    /// One of which only the address is known.
+    pub(crate) fn at(servers: &str) -> Self {
+        Self { servers: servers.to_owned(), mock: None }
+    }
+
     /// The mock, and the real one if there is one.
     pub(crate) fn all() -> Vec<Self> {
         std::iter::once(Self::mock()).chain(Self::real()).collect()
