@@ -8,6 +8,7 @@ pub mod config;
 pub mod name;
 pub mod offset;
 pub mod plugin;
+pub mod security;
 pub mod state;
 pub mod value;
 pub mod work;

@@ -11,6 +11,7 @@ use serde_json::Value;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("bulkhead-model", &[]),
     ("bulkhead-herder", &["bulkhead-model"]),
+    ("bulkhead-control", &["bulkhead-model"]),
     ("bulkhead-pipeline", &["bulkhead-model"]),
     ("bulkhead-worker", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-sandbox", &["bulkhead-model", "bulkhead-pipeline"]),
@@ -21,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "bulkhead-model",
             "bulkhead-herder",
+            "bulkhead-control",
             "bulkhead-pipeline",
             "bulkhead-worker",
             "bulkhead-sandbox",
@@ -41,6 +43,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("wasmtime", &["bulkhead-sandbox"]),
     ("wasmtime-wasi", &["bulkhead-sandbox"]),
     ("rdkafka", &["bulkhead-kafka"]),
+    ("kafka-protocol", &["bulkhead-control"]),
     ("axum", &["bulkhead-rest"]),
 ];
 const PURE: &[&str] = &["bulkhead-model", "bulkhead-herder"];
