@@ -30,6 +30,7 @@ mod questions;
 mod requests;
 mod restart;
 mod running;
+pub mod session;
 mod settings;
 mod stage;
 mod status_log;
