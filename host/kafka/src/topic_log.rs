@@ -47,7 +47,10 @@ pub enum LogEvent {
     Record(LogRecord),
     /// All records came that the topic held when [`TopicLog::read_to_end`] was called with this token; or
     /// why that can't be said, in which case it is worth asking again.
-    ReadToEnd { token: u64, outcome: Result<(), String> },
+    ReadToEnd {
+        token: u64,
+        outcome: Result<(), String>,
+    },
 }
 
 /// A record of the topic. Whoever may write to the topic may have put anything into it.

@@ -140,10 +140,13 @@ fn consumer(settings: &LogSettings) -> Result<BaseConsumer<Context>, OpenError> 
     properties.force("group.id", group);
     properties.force("auto.offset.reset", "earliest");
     properties.force("allow.auto.create.topics", "false");
-    properties.force("isolation.level", match settings.isolation {
-        Isolation::ReadUncommitted => "read_uncommitted",
-        Isolation::ReadCommitted => "read_committed",
-    });
+    properties.force(
+        "isolation.level",
+        match settings.isolation {
+            Isolation::ReadUncommitted => "read_uncommitted",
+            Isolation::ReadCommitted => "read_committed",
+        },
+    );
     let made = properties.client_config().create_with_context(Context::default());
     made.map_err(|error| OpenError::client(&settings.topic, error))
 }
