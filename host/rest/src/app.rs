@@ -10,33 +10,33 @@ use bulkhead_herder::api::{Refusal, Reply, Request};
 use tokio::time::timeout;
 
 use crate::error::Error;
+use crate::forward::Client;
 use crate::ports::{HerderHandle, Loggers, ServerInfo};
-use crate::settings::{Settings, TopicTracking};
+use crate::router::Interface;
+use crate::settings::TopicTracking;
 
 /// The state of the router; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Parts>);
 
 struct Parts {
-    herder: Box<dyn Herder>,
+    herder: Arc<dyn Herder>,
     loggers: Arc<dyn Loggers>,
     server: ServerInfo,
+    client: Client,
     request_timeout: Duration,
     health_timeout: Duration,
     topic_tracking: TopicTracking,
 }
 
 impl App {
-    pub(crate) fn new(
-        herder: impl HerderHandle,
-        loggers: Arc<dyn Loggers>,
-        server: ServerInfo,
-        settings: &Settings,
-    ) -> Self {
+    pub(crate) fn new(interface: &Interface) -> Self {
+        let settings = &interface.settings;
         Self(Arc::new(Parts {
-            herder: Box::new(herder),
-            loggers,
-            server,
+            herder: Arc::clone(&interface.herder),
+            loggers: Arc::clone(&interface.loggers),
+            server: interface.server.clone(),
+            client: interface.client.clone(),
             request_timeout: settings.request_timeout,
             health_timeout: settings.health_timeout,
             topic_tracking: settings.topic_tracking,
@@ -82,6 +82,15 @@ impl App {
         &self.0.server
     }
 
+    /// To other workers.
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.0.request_timeout
+    }
+
     pub(crate) fn topic_tracking(&self) -> TopicTracking {
         self.0.topic_tracking
     }
@@ -94,7 +103,7 @@ pub(crate) struct Unresponsive {
 }
 
 /// [`HerderHandle`] as an object, so that handlers need no type parameter.
-trait Herder: Send + Sync {
+pub(crate) trait Herder: Send + Sync {
     fn request(&self, request: Request) -> Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send + '_>>;
     fn view(&self) -> Arc<ClusterView>;
     fn stage(&self) -> String;

@@ -6,17 +6,21 @@ use axum::RequestExt;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
-use bulkhead_model::ConfigPatch;
+use bulkhead_model::{ConfigPatch, RawConfig};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use crate::error::Error;
+use crate::forward::ReadBody;
 
 /// Largest body. A configuration has to fit into one record of the config topic, which is 1 MB unless the
 /// broker was told otherwise; this leaves room for that, and keeps a client from filling the memory.
 pub(crate) const MAX_BODY: usize = 8 * 1024 * 1024;
+
+/// Largest body of task configurations, each of which is a record of its own in the config topic.
+pub(crate) const MAX_LARGE_BODY: usize = 64 * 1024 * 1024;
 
 /// Time in which a body has to arrive, so that slow clients don't pile up.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
@@ -29,7 +33,7 @@ impl<S: Send + Sync> FromRequest<S> for Body {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
         let declared = request.headers().contains_key(header::CONTENT_TYPE);
-        let bytes = bytes(request, state).await?;
+        let bytes = bytes(request, state, MAX_BODY).await?;
         if !declared && !bytes.is_empty() {
             return Err(Error::MissingMediaType);
         }
@@ -37,28 +41,30 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     }
 }
 
-/// A body of whatever type.
-pub(crate) struct AnyBody(pub(crate) Body);
+/// A body of whatever type, of up to [`MAX_LARGE_BODY`]; the route has to allow for it.
+pub(crate) struct LargeBody(pub(crate) Body);
 
-impl<S: Send + Sync> FromRequest<S> for AnyBody {
+impl<S: Send + Sync> FromRequest<S> for LargeBody {
     type Rejection = Error;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
-        bytes(request, state).await.map(|bytes| Self(Body(bytes)))
+        bytes(request, state, MAX_LARGE_BODY).await.map(|bytes| Self(Body(bytes)))
     }
 }
 
-async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Error> {
-    let too_large = || Error::BodyTooLarge { limit: MAX_BODY };
-    if request.body().size_hint().lower() > MAX_BODY as u64 {
+async fn bytes<S: Send + Sync>(request: Request, state: &S, limit: usize) -> Result<Bytes, Error> {
+    let too_large = || Error::BodyTooLarge { limit };
+    if request.body().size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
+    let kept = request.extensions().get::<ReadBody>().cloned().unwrap_or_default();
     let read = timeout(BODY_DEADLINE, Bytes::from_request(request.with_limited_body(), state)).await;
     let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
-    read.map_err(|rejection| match rejection.status() {
+    let bytes = read.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => Error::bad_request(format!("the body could not be read: {rejection}")),
-    })
+    })?;
+    Ok(kept.0.get_or_init(|| bytes).clone())
 }
 
 impl Body {
@@ -71,6 +77,26 @@ impl Body {
         serde_json::from_slice(text)
             .map(|raw| Piece { place: "the body".to_owned(), raw })
             .map_err(|error| Error::bad_request(format!("the body is no valid JSON: {error}")))
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<u8> {
+        self.0.into()
+    }
+
+    /// How many members and items the body has at most, all levels together; from the bytes alone, so that
+    /// it costs no memory to know.
+    pub(crate) fn items(&self) -> usize {
+        let (mut commas, mut in_text, mut escaped) = (0, false, false);
+        for byte in self.0.iter() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_text,
+                b'"' => in_text = !in_text,
+                b',' if !in_text => commas += 1,
+                _ => {}
+            }
+        }
+        commas + 1
     }
 
     /// The body as a configuration.
@@ -136,6 +162,16 @@ impl<'a> Piece<'a> {
             Ok((key, value.text()?))
         };
         members.rest.into_iter().map(entry).collect()
+    }
+
+    /// An object of texts, all of which are there.
+    pub(crate) fn raw_config(self) -> Result<RawConfig, Error> {
+        let place = self.place.clone();
+        let present = |(key, value): (String, Option<String>)| match value {
+            Some(value) => Ok((key, value)),
+            None => Err(Error::bad_request(format!("`{key}` in {place} is null, but must be a text"))),
+        };
+        self.config()?.into_iter().map(present).collect()
     }
 
     fn read<T: Deserialize<'a>>(&self, wanted: &str) -> Result<T, Error> {
@@ -219,6 +255,13 @@ mod tests {
         check(r#"{"a": NaN}"#, "the body is no valid JSON: expected value at line 1 column 7");
         check(r#"{"a": {}}"#, "`a` in the body is an object, but must be a text, a number or a boolean");
         check(r#"{"a": "\ud800"}"#, "`a` in the body can't be read: unexpected end of hex escape at line 1 column 8");
+    }
+
+    #[test]
+    fn items_are_counted_without_those_inside_texts() {
+        for (text, items) in [("[]", 1), ("[1,2]", 2), (r#"{"a,\",": "b,", "c": "\\", "d": ","}"#, 3), ("\\,,", 3)] {
+            assert_eq!(body(text).items(), items, "{text}");
+        }
     }
 
     #[test]

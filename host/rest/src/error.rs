@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::Refusal;
 use serde::Serialize;
 
+use crate::forward::{ClientError, Elsewhere};
 use crate::json::Json;
 
 /// Each variant has one status, chosen in [`Error::status`].
@@ -35,6 +36,14 @@ pub(crate) enum Error {
     BodyTooLarge { limit: usize },
     #[error("the body did not arrive completely within {seconds} seconds")]
     BodyTooSlow { seconds: u64 },
+    /// It came from another worker, which believes that it is for this one.
+    #[error("Cannot complete request because of a conflicting operation (e.g. worker rebalance)")]
+    TooManyHops,
+    #[error("Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway.")]
+    NoTarget,
+    /// The worker that it is for gave no answer.
+    #[error(transparent)]
+    Unanswered(#[from] ClientError),
     #[error("Request timed out. {stage}")]
     TimedOut { stage: String },
     #[error("{0}")]
@@ -66,7 +75,8 @@ impl Error {
             Self::UnsupportedMediaType { .. } | Self::MissingMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-            Self::TimedOut { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::TooManyHops | Self::NoTarget => StatusCode::CONFLICT,
+            Self::Unanswered(_) | Self::TimedOut { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }
@@ -85,6 +95,10 @@ impl IntoResponse for Error {
         if status.is_server_error() {
             tracing::error!(status = status.as_u16(), reason = ?message, "A request failed.");
         }
-        (status, Json(ErrorBody { error_code: status.as_u16(), message })).into_response()
+        let mut response = (status, Json(ErrorBody { error_code: status.as_u16(), message })).into_response();
+        if let Self::Refused(Refusal::Elsewhere { to }) = self {
+            response.extensions_mut().insert(Elsewhere { to });
+        }
+        response
     }
 }

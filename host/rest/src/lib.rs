@@ -20,8 +20,10 @@ mod app;
 mod body;
 mod cors;
 mod error;
+mod forward;
 mod json;
 mod levels;
+mod location;
 mod negotiation;
 mod path;
 mod ports;
@@ -34,9 +36,10 @@ mod settings;
 #[cfg(test)]
 mod testing;
 
+pub use forward::Client;
 pub use levels::{Level, LevelTable};
 pub use ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
-pub use router::{Resources, router};
+pub use router::{Interface, Resources, router};
 pub use server::{BindError, bind, serve};
 pub use settings::{
     AdminListeners, Advertised, Cors, Listener, ResponseHeader, Settings, SettingsError, TopicTracking,

@@ -3,12 +3,17 @@
 use std::convert::Infallible;
 
 use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
 use axum::http::request::Parts;
 
 /// The query of a request. Unknown parameters are ignored, and none is ever malformed.
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
+    pub(crate) fn of(uri: &Uri) -> Self {
+        Self(Query::try_from_uri(uri).map(|Query(pairs)| pairs).unwrap_or_default())
+    }
+
     /// The first value of a parameter.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.all(name).next()
@@ -34,7 +39,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs).unwrap_or_default()))
+        Ok(Self::of(&parts.uri))
     }
 }
 

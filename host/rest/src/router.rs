@@ -12,9 +12,10 @@ use axum::response::{IntoResponse, Response};
 use tower::Layer;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::app::App;
+use crate::app::{App, Herder};
 use crate::body::MAX_BODY;
 use crate::error::Error;
+use crate::forward::{Client, forward};
 use crate::ports::{HerderHandle, Loggers, ServerInfo};
 use crate::settings::{AdminListeners, ResponseHeader, Settings};
 use crate::{cors, path, routes};
@@ -28,7 +29,47 @@ pub enum Resources {
     Admin,
 }
 
-/// The interface, ready to be served.
+/// The interface of one worker; each of its listeners gets a router from it.
+#[derive(Clone)]
+pub struct Interface {
+    pub(crate) herder: Arc<dyn Herder>,
+    pub(crate) loggers: Arc<dyn Loggers>,
+    pub(crate) server: ServerInfo,
+    pub(crate) settings: Settings,
+    pub(crate) client: Client,
+}
+
+impl Interface {
+    pub fn new(herder: impl HerderHandle, loggers: Arc<dyn Loggers>, server: ServerInfo, settings: Settings) -> Self {
+        Self { herder: Arc::new(herder), loggers, server, settings, client: Client::default() }
+    }
+
+    /// The client that requests are forwarded with.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// What a listener serves.
+    pub fn router(&self, resources: Resources) -> Router {
+        let app = App::new(self);
+        let regular = match (resources, &self.settings.admin_listeners) {
+            (Resources::Admin, _) => return shared(routes::admin(), app),
+            (Resources::Regular, AdminListeners::Same) => routes::regular().merge(routes::admin()),
+            (Resources::Regular, AdminListeners::Nowhere | AdminListeners::Own(_)) => routes::regular(),
+        };
+        let mut router = shared(regular, app);
+        if let Some(cors) = &self.settings.cors {
+            router = router.layer(from_fn_with_state(Arc::new(cors.clone()), cors::allow));
+        }
+        if !self.settings.response_headers.is_empty() {
+            let headers: Arc<[_]> = self.settings.response_headers.as_slice().into();
+            router = router.layer(from_fn_with_state(headers, add_headers));
+        }
+        router
+    }
+}
+
+/// [`Interface::router`] for a worker that has nothing to share between its listeners.
 pub fn router(
     herder: impl HerderHandle,
     loggers: Arc<dyn Loggers>,
@@ -36,26 +77,13 @@ pub fn router(
     settings: &Settings,
     resources: Resources,
 ) -> Router {
-    let app = App::new(herder, loggers, server, settings);
-    let regular = match (resources, &settings.admin_listeners) {
-        (Resources::Admin, _) => return shared(routes::admin(), app),
-        (Resources::Regular, AdminListeners::Same) => routes::regular().merge(routes::admin()),
-        (Resources::Regular, AdminListeners::Nowhere | AdminListeners::Own(_)) => routes::regular(),
-    };
-    let mut router = shared(regular, app);
-    if let Some(cors) = &settings.cors {
-        router = router.layer(from_fn_with_state(Arc::new(cors.clone()), cors::allow));
-    }
-    if !settings.response_headers.is_empty() {
-        let headers: Arc<[_]> = settings.response_headers.as_slice().into();
-        router = router.layer(from_fn_with_state(headers, add_headers));
-    }
-    router
+    Interface::new(herder, loggers, server, settings.clone()).router(resources)
 }
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
 fn shared(routes: Router<App>, app: App) -> Router {
-    let routes = routes.fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(app);
+    let routes = routes.fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY));
+    let routes = routes.layer(from_fn_with_state(app.clone(), forward)).with_state(app);
     let routes = from_fn(other_methods).layer(routes);
     let routes = from_fn(path::clean).layer(routes);
     Router::new().fallback_service(routes).layer(CatchPanicLayer::custom(panicked))

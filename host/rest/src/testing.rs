@@ -17,11 +17,13 @@ use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Imp
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::OffsetsOutcome;
 use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, WorkerId};
+use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::levels::{Level, LevelTable};
 use crate::ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
-use crate::router::{Resources, router};
+use crate::router::{Interface, Resources};
+use crate::server::serve;
 use crate::settings::Settings;
 
 /// Keeps what it was asked, and connectors without checking them. Asked for the connector `broken`, it panics.
@@ -33,6 +35,8 @@ struct State {
     requests: Vec<Request>,
     /// Gives no answers any more.
     hangs: bool,
+    /// The answer to everything.
+    refusal: Option<Refusal>,
     starting: bool,
     connectors: BTreeMap<ConnectorName, ConnectorInfo>,
     view: ClusterView,
@@ -57,6 +61,16 @@ impl MemoryHerder {
     /// Gives no answers from now on.
     pub(crate) fn hang(&self) {
         self.state().hangs = true;
+    }
+
+    /// Refuses everything from now on, and says which worker carries it out, if anybody knows.
+    pub(crate) fn refer(&self, to: Option<&str>) {
+        self.refuse(Refusal::Elsewhere { to: to.map(str::to_owned) });
+    }
+
+    /// Refuses everything from now on.
+    pub(crate) fn refuse(&self, refusal: Refusal) {
+        self.state().refusal = Some(refusal);
     }
 
     /// Is from now on in the middle of its start.
@@ -118,6 +132,9 @@ impl HerderHandle for MemoryHerder {
 impl State {
     fn answer(&mut self, request: Request) -> Result<Reply, Refusal> {
         self.requests.push(request.clone());
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
         match request {
             Request::Ping | Request::ResetTopics { .. } => Ok(Reply::Done),
             Request::CreateConnector { name, .. } if self.connectors.contains_key(&name) => {
@@ -249,11 +266,13 @@ impl Client {
 
     pub(crate) fn with(settings: &Settings, resources: Resources) -> Self {
         let herder = MemoryHerder::new();
-        let loggers = Arc::new(MemoryLoggers(Mutex::new(LevelTable::new(Level::Info))));
-        let text = str::to_owned;
-        let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
-        let router = router(herder.clone(), loggers, server, settings, resources);
+        let router = interface(&herder, settings).router(resources);
         Self { herder, router }
+    }
+
+    /// Lets others reach the router too; returns its URL, which ends in a slash.
+    pub(crate) async fn listen(&self) -> String {
+        listen(self.router.clone()).await
     }
 
     /// With a connector, which the herder's list of requests doesn't show.
@@ -291,6 +310,21 @@ impl Client {
         assert!(answer.body.is_empty() || answer.header("content-type") == "application/json", "{}", answer.body);
         format!("{} {}", answer.status.as_u16(), answer.body).trim_end().to_owned()
     }
+}
+
+pub(crate) fn interface(herder: &MemoryHerder, settings: &Settings) -> Interface {
+    let loggers = Arc::new(MemoryLoggers(Mutex::new(LevelTable::new(Level::Info))));
+    let text = str::to_owned;
+    let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
+    Interface::new(herder.clone(), loggers, server, settings.clone())
+}
+
+/// Serves on a port of this machine for as long as the test runs.
+pub(crate) async fn listen(router: Router) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    tokio::spawn(serve(listener, router, pending()));
+    url
 }
 
 impl Answer {

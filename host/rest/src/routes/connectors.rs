@@ -8,12 +8,13 @@ use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::create::{Host, created};
+use super::create::created;
 use crate::answer::{Info, Status};
 use crate::app::App;
 use crate::body::Body;
 use crate::error::Error;
 use crate::json::Json;
+use crate::location::Host;
 use crate::path::Connector;
 use crate::query::Parameters;
 

@@ -1,10 +1,7 @@
 //! Creating connectors: `POST /connectors`.
 
-use std::convert::Infallible;
-
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::{ConnectorInfo, Reply, Request};
 use bulkhead_model::{ConfigPatch, ConnectorName, TargetState};
@@ -15,7 +12,7 @@ use crate::app::App;
 use crate::body::{Body, Piece};
 use crate::error::Error;
 use crate::json::Json;
-use crate::path;
+use crate::location::Host;
 
 /// `CreateRequest`.
 #[derive(Debug, PartialEq)]
@@ -67,30 +64,6 @@ fn initial_state(piece: Piece<'_>) -> Result<TargetState, Error> {
 /// As Java trims: all up to U+0020, and nothing else that Unicode calls a space.
 fn trim(name: &str) -> &str {
     name.trim_matches(|character| character <= ' ')
-}
-
-/// The host and port by which the client reached us.
-pub(super) struct Host(Option<String>);
-
-impl Host {
-    /// Absolute, unless the client (HTTP/1.0) named no host.
-    fn location(&self, name: &ConnectorName) -> HeaderMap {
-        let authority = self.0.as_ref().map(|host| format!("http://{host}")).unwrap_or_default();
-        let location = format!("{authority}/connectors/{}", path::encode(name.as_str()));
-        HeaderValue::try_from(location)
-            .map(|value| HeaderMap::from_iter([(header::LOCATION, value)]))
-            .unwrap_or_default()
-    }
-}
-
-impl<S: Sync> FromRequestParts<S> for Host {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let header = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let host = header.or_else(|| parts.uri.authority().map(|authority| authority.as_str()));
-        Ok(Self(host.map(str::to_owned)))
-    }
 }
 
 #[cfg(test)]
