@@ -77,7 +77,7 @@ impl TopicLog {
         let (sender, events) = events::channel();
         let topic: Arc<str> = Arc::from(settings.topic.as_str());
         let writer = Writer::start(&settings)?;
-        let reader = Reader::start(&settings, Arc::clone(&topic), partitions, sender)?;
+        let reader = Reader::start(&settings, Arc::clone(&topic), &partitions, sender)?;
         let ends = Ends::start(admin.clone(), Arc::clone(&topic), reader.commands())?;
         let inner = Inner { topic, ends, _reader: reader, writer };
         Ok((Self { inner: Arc::new(inner) }, events))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bulkhead_model::RawConfig;
 use bulkhead_pipeline::ports::ClientError;
@@ -17,6 +17,9 @@ use tokio::runtime::Handle;
 use super::{ANSWER, Admin};
 use crate::clients::Unreachable;
 use crate::properties::{Effective, Role, Settings};
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Asks about topics and makes them. Clones share the client.
 #[derive(Clone)]
@@ -124,8 +127,13 @@ impl TopicAdmin {
         .await
     }
 
-    /// First offset and end of each partition. Blocks.
-    pub(crate) fn bounds(&self, topic: &str) -> Result<Vec<Bounds>, TopicError> {
+    /// First offset and end of each partition.
+    pub(crate) async fn bounds(&self, topic: &str) -> Result<Vec<Bounds>, TopicError> {
+        let (admin, topic) = (self.clone(), topic.to_owned());
+        self.blocking(move |_| admin.bounds_blocking(&topic)).await
+    }
+
+    pub(crate) fn bounds_blocking(&self, topic: &str) -> Result<Vec<Bounds>, TopicError> {
         let count = self.inner.partition_count(topic)?.ok_or_else(|| missing(topic))?;
         let ends = self.inner.offsets(topic, 0..count, Offset::End)?;
         // Asked for later than the ends: what is deleted in between won't come any more.
@@ -174,12 +182,12 @@ impl Inner {
 
     /// A new topic is not known to every broker at once.
     fn settle(&self, name: &str) -> Result<(), TopicError> {
-        let deadline = std::time::Instant::now() + ANSWER;
+        let deadline = Instant::now() + ANSWER;
         while self.partition_count(name)?.is_none() {
-            if std::time::Instant::now() > deadline {
+            if Instant::now() > deadline {
                 return Err(TopicError::Retriable(format!("topic `{name}` was created, but doesn't appear")));
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(PAUSE);
         }
         Ok(())
     }
@@ -222,10 +230,22 @@ impl Inner {
         partitions: impl IntoIterator<Item = i32>,
         which: Offset,
     ) -> Result<Vec<(i32, i64)>, TopicError> {
+        let partitions: Vec<_> = partitions.into_iter().collect();
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            match self.ask_offsets(topic, &partitions, which) {
+                // A new topic's leaders, and those after an election, need a moment to know that they are.
+                Err(TopicError::Retriable(_)) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn ask_offsets(&self, topic: &str, partitions: &[i32], which: Offset) -> Result<Vec<(i32, i64)>, TopicError> {
         let doing = format!("asking for the offsets of topic `{topic}`");
         let mut list = TopicPartitionList::new();
         for partition in partitions {
-            list.add_partition_offset(topic, partition, which).map_err(|error| judge(&doing, &error))?;
+            list.add_partition_offset(topic, *partition, which).map_err(|error| judge(&doing, &error))?;
         }
         if list.count() == 0 {
             return Ok(Vec::new());

@@ -45,7 +45,7 @@ fn run(admin: &TopicAdmin, topic: &str, inbox: &Receiver<u64>, reader: &Commands
         };
         // One answer serves all who have asked before the question is put.
         let tokens = first.into_iter().chain(inbox.try_iter()).collect();
-        let bounds = admin.bounds(topic).map_err(|error| error.to_string());
+        let bounds = admin.bounds_blocking(topic).map_err(|error| error.to_string());
         if reader.send(Command { tokens, bounds }).is_err() {
             return;
         }

@@ -3,7 +3,7 @@
 use bulkhead_pipeline::ports::ClientError;
 
 use super::settings::{CREATE, LogSettings, Purpose};
-use crate::admin::{Creation, NewTopic, TopicAdmin, TopicError};
+use crate::admin::{Bounds, Creation, NewTopic, TopicAdmin, TopicError};
 use crate::clients::Unreachable;
 
 /// A topic can't be used as a log. `setting` is the one that names the topic.
@@ -42,8 +42,8 @@ impl OpenError {
     }
 }
 
-/// The number of the topic's partitions, once it is there and fine.
-pub(super) async fn prepare(admin: &TopicAdmin, settings: &LogSettings) -> Result<i32, OpenError> {
+/// The topic's partitions, once it is there and fine.
+pub(super) async fn prepare(admin: &TopicAdmin, settings: &LogSettings) -> Result<Vec<Bounds>, OpenError> {
     let LogSettings { topic, purpose, .. } = settings;
     let setting = purpose.topic_key();
     let unusable = |source| OpenError::Topic { topic: topic.clone(), setting, source };
@@ -60,7 +60,7 @@ pub(super) async fn prepare(admin: &TopicAdmin, settings: &LogSettings) -> Resul
         Some(found) if *purpose == Purpose::Config && found != 1 => {
             Err(OpenError::Partitions { topic: topic.clone(), setting, found })
         }
-        Some(count) => Ok(count),
+        Some(_) => admin.bounds(topic).await.map_err(unusable),
     }
 }
 

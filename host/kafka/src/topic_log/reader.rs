@@ -71,7 +71,7 @@ impl Reader {
     pub(super) fn start(
         settings: &LogSettings,
         topic: Arc<str>,
-        partitions: i32,
+        partitions: &[Bounds],
         events: Sender,
     ) -> Result<Self, OpenError> {
         let failed = |reason: &dyn std::fmt::Display| OpenError::client(&topic, reason);
@@ -90,7 +90,7 @@ impl Reader {
             waiting: Vec::new(),
             last_reason: String::new(),
         };
-        follower.follow(0..partitions).map_err(|error| failed(&error))?;
+        follower.follow(partitions).map_err(|error| failed(&error))?;
         let started = Arc::clone(&waker);
         let span = tracing::info_span!("log", topic = %topic);
         let run = move || {
@@ -176,8 +176,7 @@ impl Follower {
             Ok(bounds) => bounds,
             Err(reason) => return self.answer(&tokens, &Err(reason)),
         };
-        let new: Vec<_> = bounds.iter().map(|bounds| bounds.partition).collect();
-        if let Err(error) = self.follow(new) {
+        if let Err(error) = self.follow(&bounds) {
             return self.answer(&tokens, &Err(format!("new partitions can't be followed: {error}")));
         }
         let filled = bounds.into_iter().filter(|bounds| bounds.begin < bounds.end);
@@ -186,17 +185,20 @@ impl Follower {
         Ok(())
     }
 
-    /// Begins with those of the partitions that aren't followed yet.
-    fn follow(&mut self, partitions: impl IntoIterator<Item = i32>) -> Result<(), KafkaError> {
-        let mut list = TopicPartitionList::new();
-        for partition in partitions.into_iter().filter(|partition| !self.positions.contains_key(partition)) {
-            list.add_partition_offset(&self.topic, partition, Offset::Beginning)?;
-        }
-        if list.count() == 0 {
+    /// Begins with those of the partitions that aren't followed yet. At a known offset, as looking the
+    /// beginning up takes librdkafka half a second more.
+    fn follow(&mut self, partitions: &[Bounds]) -> Result<(), KafkaError> {
+        let new = partitions.iter().filter(|bounds| !self.positions.contains_key(&bounds.partition));
+        let new: Vec<_> = new.map(|bounds| (bounds.partition, bounds.begin)).collect();
+        if new.is_empty() {
             return Ok(());
         }
+        let mut list = TopicPartitionList::with_capacity(new.len());
+        for (partition, begin) in &new {
+            list.add_partition_offset(&self.topic, *partition, Offset::Offset(*begin))?;
+        }
         self.consumer.incremental_assign(&list)?;
-        self.positions.extend(list.elements().iter().map(|element| (element.partition(), 0)));
+        self.positions.extend(new);
         Ok(())
     }
 

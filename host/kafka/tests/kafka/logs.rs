@@ -208,6 +208,11 @@ async fn a_record_is_back_soon() {
             assert_eq!(log.rest().await.len(), 1);
             took.push(begun.elapsed());
         }
+        let begun = Instant::now();
+        let mut again = worker.open(purpose).await;
+        let opened = begun.elapsed();
+        assert_eq!(again.rest().await.len(), 20);
+        println!("{purpose:?} topic: open after {opened:?}, read to its end after {:?}", begun.elapsed());
     }
     took.sort();
     println!("append and read to end: median {:?}, slowest {:?}", took[took.len() / 2], took[took.len() - 1]);
