@@ -29,6 +29,10 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) fn refused(what: impl Into<String>, code: ResponseError, message: Option<String>) -> Self {
+        Self::Refused { what: what.into(), code, message }
+    }
+
     /// The message and those of its causes, in one line.
     pub fn explain(&self) -> String {
         let mut text = self.to_string();

@@ -112,7 +112,8 @@ impl Group {
 }
 
 impl GroupHandle {
-    /// Joins, or joins again, with these protocols in order of preference.
+    /// Joins, or joins again, with these protocols in order of preference. While the member leaves, the join waits
+    /// until [`GroupEvent::Left`] is told.
     pub fn join(&self, protocols: Vec<Protocol>) {
         self.tell(core::Input::Join(protocols));
     }

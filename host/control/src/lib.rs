@@ -7,6 +7,7 @@
 
 mod admin;
 mod connection;
+mod coordinator;
 mod error;
 mod group;
 

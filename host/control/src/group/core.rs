@@ -7,110 +7,14 @@ mod answers;
 mod backoff;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use bytes::Bytes;
-use kafka_protocol::ResponseError;
 
 use super::{GroupEvent, Protocol};
 use crate::connection::Address;
 use backoff::Backoff;
-
-/// Since some moment of the driver's choice.
-pub(super) type Millis = u64;
-
-/// Names one request, so that late answers can be told from awaited ones.
-pub(super) type Ticket = u64;
-
-#[derive(Clone, Debug)]
-pub(super) struct Timing {
-    pub(super) session_timeout: Millis,
-    pub(super) heartbeat_interval: Millis,
-    pub(super) rebalance_timeout: Millis,
-    pub(super) retry_backoff: Millis,
-    pub(super) retry_backoff_max: Millis,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Input {
-    Join(Vec<Protocol>),
-    Assign {
-        generation: i32,
-        assignments: Vec<(String, Bytes)>,
-    },
-    Leave {
-        reason: String,
-    },
-    Poll,
-    Answer {
-        ticket: Ticket,
-        answer: Result<Answer, Failure>,
-    },
-    /// The deadline has come.
-    Tick,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Output {
-    /// Ask any broker for the coordinator, and open a connection to it: one that can't be reached is none.
-    LookUp {
-        ticket: Ticket,
-    },
-    /// To the coordinator, after what was sent before has been answered or hung up.
-    Send {
-        ticket: Ticket,
-        to: Address,
-        request: Request,
-    },
-    /// Drop the coordinator's connection, with the request that is out on it.
-    HangUp,
-    Event(GroupEvent),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Request {
-    Join { member: String, protocols: Vec<Protocol> },
-    Sync { generation: i32, member: String, protocol: String, assignments: Vec<(String, Bytes)> },
-    Heartbeat { generation: i32, member: String },
-    Leave { member: String, reason: String },
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Answer {
-    Coordinator(Address),
-    /// The broker gave us an id, with which we have to join again (KIP-394).
-    MemberId(String),
-    Joined(Joined),
-    Synced {
-        protocol: Option<String>,
-        assignment: Bytes,
-    },
-    Alive,
-    Left,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) struct Joined {
-    pub(super) generation: i32,
-    pub(super) protocol_type: Option<String>,
-    pub(super) protocol: Option<String>,
-    pub(super) leader: String,
-    pub(super) member: String,
-    pub(super) members: Vec<(String, Bytes)>,
-    pub(super) skip_assignment: bool,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Failure {
-    Refused {
-        code: ResponseError,
-        message: Option<String>,
-    },
-    /// No answer. `refused`: someone said no before Kafka's messages began.
-    Connection {
-        refused: bool,
-        reason: String,
-    },
-}
+pub(super) use words::{Answer, Failure, Input, Joined, Millis, Output, Request, Ticket, Timing};
 
 /// A member.
 pub(super) struct Core {
@@ -270,7 +174,8 @@ impl Core {
     }
 
     fn leave(&mut self, reason: String) {
-        if matches!(self.phase, Phase::Leaving { .. }) {
+        if let Phase::Leaving { then_join, .. } = &mut self.phase {
+            *then_join = false;
             return;
         }
         // The broker reads nothing on a connection while a join waits there for its answer.
@@ -377,7 +282,7 @@ impl Core {
 
     fn lose_coordinator(&mut self, now: Millis, reason: String) {
         tracing::debug!(reason, "The coordinator is unknown.");
-        self.give_up_request();
+        self.out = None;
         if matches!(self.coordinator, Coordinator::Known(_)) {
             self.outputs.push(Output::HangUp);
             self.coordinator = Coordinator::Unknown { since: now, reason, told: false };

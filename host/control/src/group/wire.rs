@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use kafka_protocol::ResponseError;
-use kafka_protocol::messages::find_coordinator_response::Coordinator;
 use kafka_protocol::messages::join_group_request::JoinGroupRequestProtocol;
 use kafka_protocol::messages::leave_group_request::MemberIdentity;
 use kafka_protocol::messages::sync_group_request::SyncGroupRequestAssignment;
 use kafka_protocol::messages::{
-    FindCoordinatorRequest, FindCoordinatorResponse, GroupId, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse,
-    LeaveGroupRequest, SyncGroupRequest,
+    GroupId, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest, SyncGroupRequest,
 };
 use kafka_protocol::protocol::StrBytes;
 
@@ -17,12 +15,11 @@ use super::core::{Answer, Joined, Request};
 use super::{GroupSettings, PROTOCOL_TYPE, Protocol};
 use crate::Error;
 use crate::connection::{Address, Connection};
+use crate::coordinator::{KeyKind, find_coordinators};
 
 /// What the broker may take over a join or sync beyond the rebalance time-out.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// FindCoordinator for several keys at once (KIP-699).
-const BATCHED_LOOK_UP: i16 = 4;
 /// LeaveGroup for several members at once (KIP-345).
 const BATCHED_LEAVE: i16 = 3;
 /// LeaveGroup and JoinGroup with a reason (KIP-800).
@@ -32,13 +29,6 @@ const JOIN_WITH_REASON: i16 = 8;
 const SYNC_WITH_PROTOCOL: i16 = 5;
 /// JoinGroup with a rebalance time-out of its own (KIP-62).
 const JOIN_WITH_REBALANCE_TIMEOUT: i16 = 1;
-
-/// Kinds of keys in FindCoordinator.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum KeyKind {
-    Group = 0,
-    Transaction = 1,
-}
 
 /// What is the same in all requests of a member.
 pub(super) struct Wire {
@@ -65,11 +55,10 @@ impl Wire {
     pub(super) async fn find_coordinator(&self, connection: &mut Connection) -> Result<Address, Error> {
         let keys = [self.group.0.clone()];
         let found = find_coordinators(connection, KeyKind::Group, &keys, self.request_limit).await?;
-        let first = found.into_iter().next();
-        first.map_or_else(
-            || Err(refused("FindCoordinator", ResponseError::CoordinatorNotAvailable, None)),
-            |(_, found)| found,
-        )
+        match found.into_iter().next() {
+            Some((_, address)) => address,
+            None => Err(Error::refused("FindCoordinator", ResponseError::CoordinatorNotAvailable, None)),
+        }
     }
 
     pub(super) async fn ask(&self, connection: &mut Connection, request: Request) -> Result<Answer, Error> {
@@ -107,7 +96,7 @@ impl Wire {
         match ResponseError::try_from_code(answer.error_code) {
             None => Ok(Answer::Joined(joined(answer))),
             Some(ResponseError::MemberIdRequired) => Ok(Answer::MemberId(answer.member_id.to_string())),
-            Some(code) => Err(refused("JoinGroup", code, None)),
+            Some(code) => Err(Error::refused("JoinGroup", code, None)),
         }
     }
 
@@ -177,54 +166,8 @@ fn joined(answer: JoinGroupResponse) -> Joined {
     }
 }
 
-/// The coordinator of each key, in the order in which the broker answers. An old broker is asked once for each.
-pub(crate) async fn find_coordinators(
-    connection: &mut Connection,
-    kind: KeyKind,
-    keys: &[StrBytes],
-    limit: Duration,
-) -> Result<Vec<(StrBytes, Result<Address, Error>)>, Error> {
-    let version = connection.version::<FindCoordinatorRequest>()?;
-    let request = FindCoordinatorRequest::default();
-    let request = if version >= 1 { request.with_key_type(kind as i8) } else { request };
-    if version >= BATCHED_LOOK_UP {
-        let answer = connection.call(&request.with_coordinator_keys(keys.to_vec()), limit).await?;
-        return Ok(answer.coordinators.into_iter().map(|found| (found.key.clone(), address(found))).collect());
-    }
-    let mut all = Vec::new();
-    for key in keys {
-        let answer = connection.call(&request.clone().with_key(key.clone()), limit).await?;
-        all.push((key.clone(), address(single(answer))));
-    }
-    Ok(all)
-}
-
-/// The answer's older form as the newer one.
-fn single(answer: FindCoordinatorResponse) -> Coordinator {
-    Coordinator::default()
-        .with_host(answer.host)
-        .with_port(answer.port)
-        .with_error_code(answer.error_code)
-        .with_error_message(answer.error_message)
-}
-
-fn address(found: Coordinator) -> Result<Address, Error> {
-    let message = found.error_message.map(|text| text.to_string());
-    if let Some(code) = ResponseError::try_from_code(found.error_code) {
-        return Err(refused("FindCoordinator", code, message));
-    }
-    match u16::try_from(found.port) {
-        Ok(port) => Ok(Address { host: found.host.to_string(), port }),
-        Err(_) => Err(refused("FindCoordinator", ResponseError::CoordinatorNotAvailable, message)),
-    }
-}
-
 fn granted(what: &str, code: i16) -> Result<(), Error> {
-    ResponseError::try_from_code(code).map_or(Ok(()), |code| Err(refused(what, code, None)))
-}
-
-fn refused(what: &str, code: ResponseError, message: Option<String>) -> Error {
-    Error::Refused { what: what.to_owned(), code, message }
+    ResponseError::try_from_code(code).map_or(Ok(()), |code| Err(Error::refused(what, code, None)))
 }
 
 fn text(text: &str) -> StrBytes {

@@ -3,5 +3,6 @@
 
 #![allow(clippy::unwrap_used, reason = "what can't be had fails the test")]
 
+mod admin;
 mod group;
 mod support;
