@@ -21,6 +21,13 @@ impl Assignment {
             Self::Shared(work) => work.contains(instance),
         }
     }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Shared(work) => work.is_empty(),
+        }
+    }
 }
 
 impl Default for Assignment {

@@ -40,14 +40,23 @@ pub(crate) enum Change {
         revision: Revision,
         configs: Vec<RawConfig>,
     },
+    /// Task configurations from the worker that runs the connector.
+    StoreTasks {
+        id: RequestId,
+        configs: Vec<RawConfig>,
+    },
     /// A stopped connector was found to have tasks.
     DropTasks,
 }
 
 /// The three ways to write a connector configuration.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Store {
-    Create { initial_state: Option<TargetState> },
+    /// With the offsets that it starts at, if they are given.
+    Create {
+        initial_state: Option<TargetState>,
+        offsets: Option<Vec<OffsetEntry>>,
+    },
     Put,
     Patch,
 }
@@ -58,6 +67,12 @@ pub(crate) enum Step {
     Validating {
         id: RequestId,
         how: Store,
+    },
+    /// The offsets of a connector that is being created are written before it is.
+    GivingOffsets {
+        id: RequestId,
+        config: RawConfig,
+        initial_state: Option<TargetState>,
     },
     Writing(Write),
     /// Offsets are altered when no task is left that could commit its own.
@@ -155,7 +170,10 @@ impl Changes {
     pub(crate) fn writing(&mut self, name: &ConnectorName) -> Option<&mut Write> {
         match self.lines.get_mut(name)?.present.as_mut()? {
             Step::Writing(write) => Some(write),
-            Step::Validating { .. } | Step::AwaitingEndOfTasks { .. } | Step::AlteringOffsets { .. } => None,
+            Step::Validating { .. }
+            | Step::GivingOffsets { .. }
+            | Step::AwaitingEndOfTasks { .. }
+            | Step::AlteringOffsets { .. } => None,
         }
     }
 

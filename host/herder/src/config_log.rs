@@ -43,29 +43,47 @@ impl Herder {
     }
 
     pub(crate) fn config_record(&mut self, logged: LoggedConfig) {
+        self.config_offset = logged.next_offset;
         let Some(record) = logged.record else {
             return;
         };
-        let Some(name) = record.connector().cloned() else {
-            return;
-        };
+        let name = record.connector().cloned();
+        let shape = name.as_ref().map(|name| self.shape(name));
         self.cluster.apply(&record);
         self.changes.read(&record);
-        self.touch(&name);
         match record {
             ConfigRecord::Restart(request) => self.restart_requested(request),
-            ConfigRecord::Connector { config: None, .. } => {
-                self.forget_topics(&name);
-                self.reconcile(&name);
-            }
+            ConfigRecord::LoggerLevel { logger, level } => self.level_set(logger, level),
             ConfigRecord::Connector { .. }
             | ConfigRecord::TargetState { .. }
             | ConfigRecord::Task { .. }
-            | ConfigRecord::Commit { .. } => self.reconcile(&name),
-            ConfigRecord::TaskCount { .. } | ConfigRecord::SessionKey(_) | ConfigRecord::LoggerLevel { .. } => {}
+            | ConfigRecord::Commit { .. }
+            | ConfigRecord::TaskCount { .. }
+            | ConfigRecord::SessionKey(_) => {}
         }
-        self.go_on_writing(&name);
-        self.drop_leftovers(&name);
+        if let Some(name) = name {
+            self.connector_changed(&name);
+            if shape != Some(self.shape(&name)) {
+                self.sharing_changed();
+            }
+        }
+    }
+
+    fn connector_changed(&mut self, name: &ConnectorName) {
+        self.touch(name);
+        if !self.cluster.contains(name) && self.leads() {
+            self.forget_topics(name);
+        }
+        self.reconcile(name);
+        self.go_on_writing(name);
+        if self.leads() {
+            self.drop_leftovers(name);
+        }
+    }
+
+    /// What of a connector is shared out among the workers: itself, and so many tasks.
+    fn shape(&self, name: &ConnectorName) -> Option<usize> {
+        self.cluster.get(name).map(|connector| connector.task_numbers().count())
     }
 
     pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
@@ -111,7 +129,10 @@ impl Herder {
             Then::Stored { id, .. } | Then::Done { id } | Then::Restarting { id, .. } => {
                 self.refuse_unwritten(id, error)
             }
-            Then::TasksPublished => self.tasks_not_published(name, error),
+            Then::TasksPublished => self.tasks_not_published(
+                name,
+                format!("The task configurations could not be written to the config log: {error}"),
+            ),
             Then::TasksDropped => self.tasks_not_dropped(name),
         }
         self.advance(name);

@@ -16,17 +16,23 @@
 pub mod api;
 mod assignment;
 pub mod assignor;
+mod auto_restart;
 mod changes;
 mod cluster_config;
 mod config_log;
 pub mod config_topic;
+mod ending;
 mod instances;
+mod internal;
+mod leading;
 mod leftovers;
 mod lifecycle;
+mod membership;
 pub mod offset_topic;
 mod offsets;
 pub mod protocol;
 mod questions;
+mod rebalance;
 mod requests;
 mod restart;
 mod running;
@@ -49,21 +55,28 @@ mod testing;
 #[cfg(test)]
 mod vectors;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use api::{Effect, Event, Millis, Refusal, Reply, RequestId, Token};
+use api::{Effect, Event, ForwardError, Millis, Refusal, Reply, RequestId, Secret, Token};
+pub use auto_restart::RestartPolicy;
 use bulkhead_model::plugin::PluginCatalog;
-use bulkhead_model::{ConnectorName, work};
+use bulkhead_model::{ConnectorName, Instance, work};
 pub use settings::{ClusterSettings, KeySettings, Mode, Settings};
 pub use view::{ClusterView, GroupView, RestartView};
 
 use assignment::Assignment;
+use assignor::incremental::Assignor;
+use auto_restart::AutoRestarts;
 use changes::Changes;
 use cluster_config::ClusterConfig;
+use ending::Ending;
 use instances::Instances;
+use leading::NewKey;
 use leftovers::Leftovers;
+use membership::{Membership, Phase};
 use questions::{Question, Questions};
+use restart::PendingRestarts;
 use status_log::StatusWrites;
 use statuses::Statuses;
 use task_configs::Reconfigurations;
@@ -84,6 +97,17 @@ pub struct Herder {
     leftovers: Leftovers,
     status_writes: StatusWrites,
     waiting: Vec<(RequestId, Wait)>,
+    pending_restarts: PendingRestarts,
+    auto_restarts: AutoRestarts,
+    /// None in a standalone worker.
+    membership: Option<Membership>,
+    /// Where the config log was read up to.
+    config_offset: i64,
+    assignor: Assignor,
+    /// Who owns what, by URL; known while this worker leads.
+    owners: BTreeMap<Instance, String>,
+    new_key: NewKey,
+    ending: Option<Ending>,
     view: Arc<ClusterView>,
     /// Connectors that look different since the view was made.
     touched: BTreeSet<ConnectorName>,
@@ -98,7 +122,6 @@ impl Herder {
         Self {
             assignment: settings.mode.assignment_at_start(),
             view: Arc::default(),
-            settings,
             plugins: Arc::default(),
             cluster: ClusterConfig::default(),
             statuses: Statuses::default(),
@@ -109,9 +132,18 @@ impl Herder {
             leftovers: Leftovers::default(),
             status_writes: StatusWrites::default(),
             waiting: Vec::new(),
+            pending_restarts: PendingRestarts::default(),
+            auto_restarts: AutoRestarts::default(),
+            membership: settings.mode.cluster().cloned().map(Membership::new),
+            config_offset: -1,
+            assignor: Assignor::default(),
+            owners: BTreeMap::new(),
+            new_key: NewKey::default(),
+            ending: None,
             touched: BTreeSet::new(),
             now: Millis::default(),
             effects: Vec::new(),
+            settings,
         }
     }
 
@@ -128,14 +160,17 @@ impl Herder {
             Event::StatusRecord(record) => self.status_record(&record),
             Event::Appended { token, outcome } => self.appended(token, outcome),
             Event::Work(event) => self.work(event),
+            Event::CaughtUp => self.caught_up(),
+            Event::ReadToEnd { token, outcome } => self.read_to_end(token, outcome),
+            Event::Group(event) => self.group(event),
+            Event::Forwarded { token, outcome } => self.forwarded(token, outcome),
+            Event::SessionKey { token, key } => self.session_key(token, key),
+            Event::Shutdown => self.shut_down(),
             Event::Tick => self.tick(),
-            Event::CaughtUp
-            | Event::ReadToEnd { .. }
-            | Event::Group(_)
-            | Event::Forwarded { .. }
-            | Event::SessionKey { .. }
-            | Event::Shutdown => {}
         }
+        self.go_on_rebalancing();
+        self.rotate_key();
+        self.go_on_ending();
         self.answer_waiting();
         self.refresh_view();
         std::mem::take(&mut self.effects)
@@ -145,8 +180,36 @@ impl Herder {
         match self.questions.answered(token) {
             Some(Question::ConfigAppend(name)) => self.config_appended(&name, outcome),
             Some(Question::StatusAppend(record)) => self.status_appended(token, record, outcome),
+            Some(Question::KeyAppend) => self.key_appended(outcome),
+            Some(Question::LevelAppend(id)) => self.level_appended(id, outcome),
             question => unexpected(token, question),
         }
+    }
+
+    fn read_to_end(&mut self, token: Token, outcome: Result<(), String>) {
+        match self.questions.answered(token) {
+            Some(Question::ConfigRead) => self.config_read(token, outcome),
+            question => unexpected(token, question),
+        }
+    }
+
+    fn forwarded(&mut self, token: Token, outcome: Result<(), ForwardError>) {
+        match self.questions.answered(token) {
+            Some(Question::TasksForwarded(name)) => self.tasks_forwarded(&name, outcome),
+            question => unexpected(token, question),
+        }
+    }
+
+    fn session_key(&mut self, token: Token, key: Secret) {
+        match self.questions.answered(token) {
+            Some(Question::SessionKey) => self.key_made(token, key),
+            question => unexpected(token, question),
+        }
+    }
+
+    /// Whether what is read from the logs is news.
+    fn is_up(&self) -> bool {
+        self.membership.as_ref().is_none_or(|membership| membership.phase != Phase::Starting)
     }
 
     /// An answer of the worker. Answers to questions that were withdrawn are dropped.
@@ -167,6 +230,9 @@ impl Herder {
             (Some(Question::OffsetsAltered(name)), work::Event::OffsetsAltered { answer, .. }) => {
                 self.offsets_altered(&name, answer);
             }
+            (Some(Question::OffsetsGiven(name)), work::Event::OffsetsAltered { answer, .. }) => {
+                self.offsets_given(&name, answer);
+            }
             (question, _) => unexpected(token, question),
         }
     }
@@ -181,6 +247,9 @@ impl Herder {
         self.retry_statuses();
         self.retry_reconfigurations();
         self.retry_leftovers();
+        self.run_auto_restarts();
+        self.run_pending_restarts();
+        self.membership_tick();
     }
 
     fn reply(&mut self, id: RequestId, answer: Result<Reply, Refusal>) {
@@ -195,7 +264,15 @@ impl Herder {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     pub fn next_deadline(&self) -> Option<Millis> {
         let statuses = self.status_writes.next_deadline();
-        let deadlines = [statuses, self.reconfigurations.next_deadline(), self.leftovers.next_deadline()];
+        let deadlines = [
+            statuses,
+            self.reconfigurations.next_deadline(),
+            self.leftovers.next_deadline(),
+            self.auto_restarts.next_deadline(),
+            self.membership.as_ref().and_then(Membership::next_deadline),
+            self.restarts_due(),
+            self.key_due(),
+        ];
         deadlines.into_iter().flatten().min()
     }
 

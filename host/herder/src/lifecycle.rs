@@ -1,10 +1,12 @@
 //! Create, put, patch, delete, pause, resume and stop.
 
+use bulkhead_model::work::{Command, OffsetsError, OffsetsOutcome};
 use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, TargetState};
 
 use crate::Herder;
 use crate::api::{ConfigRecord, Refusal, Reply, RequestId};
 use crate::changes::{Change, Step, Store, Then};
+use crate::questions::Question;
 use crate::validate::{ConfigInfos, Preparation};
 use crate::waiting::Wait;
 
@@ -31,6 +33,7 @@ impl Herder {
             Change::Restart { id, request } => self.begin_restart(name, id, request),
             Change::AlterOffsets { id, offsets } => self.begin_alter_offsets(name, id, offsets),
             Change::PublishTasks { revision, configs } => self.begin_publish_tasks(name, revision, configs),
+            Change::StoreTasks { id, configs } => self.begin_store_tasks(name, id, configs),
             Change::DropTasks => self.begin_drop_tasks(name),
         }
     }
@@ -72,14 +75,45 @@ impl Herder {
     }
 
     fn write_connector(&mut self, name: &ConnectorName, id: RequestId, config: RawConfig, how: Store) {
-        let exists = self.cluster.contains(name);
-        let initial_state = match how {
-            Store::Create { .. } if exists => {
-                return self.reply(id, Err(Refusal::Conflict(format!("Connector {name} already exists"))));
+        if let Err(refusal) = self.must_lead() {
+            return self.reply(id, Err(refusal));
+        }
+        match how {
+            Store::Create { .. } if self.cluster.contains(name) => {
+                self.reply(id, Err(Refusal::Conflict(format!("Connector {name} already exists"))));
             }
-            Store::Create { initial_state } => initial_state,
-            Store::Put | Store::Patch => None,
+            Store::Create { initial_state, offsets: Some(offsets) } => {
+                let token = self.questions.ask(Question::OffsetsGiven(name.clone()));
+                self.changes.enter(name, Step::GivingOffsets { id, config: config.clone(), initial_state });
+                self.command(Command::AlterOffsets { token, connector: name.clone(), config, offsets: Some(offsets) });
+            }
+            Store::Create { initial_state, offsets: None } => {
+                self.append_connector(name, id, config, initial_state);
+            }
+            Store::Put | Store::Patch => self.append_connector(name, id, config, None),
+        }
+    }
+
+    /// A connector that is to be created has its offsets, or can't have them.
+    pub(crate) fn offsets_given(&mut self, name: &ConnectorName, answer: Result<OffsetsOutcome, OffsetsError>) {
+        let Some(Step::GivingOffsets { id, config, initial_state }) = self.changes.leave(name) else {
+            return;
         };
+        match answer {
+            Ok(_) => self.append_connector(name, id, config, initial_state),
+            Err(error) => self.reply(id, Err(error.into())),
+        }
+        self.advance(name);
+    }
+
+    fn append_connector(
+        &mut self,
+        name: &ConnectorName,
+        id: RequestId,
+        config: RawConfig,
+        initial_state: Option<TargetState>,
+    ) {
+        let exists = self.cluster.contains(name);
         let target = initial_state.map(|state| ConfigRecord::TargetState { name: name.clone(), state: Some(state) });
         let connector = ConfigRecord::Connector { name: name.clone(), config: Some(config) };
         let records = target.into_iter().chain([connector]).collect();

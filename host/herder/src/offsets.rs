@@ -21,7 +21,7 @@ impl Herder {
     }
 
     pub(crate) fn offsets_read(&mut self, id: RequestId, answer: Result<Vec<OffsetEntry>, OffsetsError>) {
-        self.reply(id, answer.map(Reply::Offsets).map_err(refusal));
+        self.reply(id, answer.map(Reply::Offsets).map_err(Refusal::from));
     }
 
     pub(crate) fn alter_offsets(&mut self, id: RequestId, name: &ConnectorName, offsets: Option<Vec<OffsetEntry>>) {
@@ -41,6 +41,9 @@ impl Herder {
         let Some(connector) = self.cluster.get(name) else {
             return self.reply(id, Err(not_found(name)));
         };
+        if let Err(refusal) = self.must_be_settled() {
+            return self.reply(id, Err(refusal));
+        }
         if self.cluster.target(name) != TargetState::Stopped || !connector.tasks.configs.is_empty() {
             let message = "Connectors must be in the STOPPED state before their offsets can be modified. This can be \
                            done for the specified connector by issuing a 'PUT' request to the \
@@ -75,15 +78,17 @@ impl Herder {
             return;
         };
         let answer = answer.map(|outcome| Reply::OffsetsAltered { outcome, reset });
-        self.reply(id, answer.map_err(refusal));
+        self.reply(id, answer.map_err(Refusal::from));
         self.advance(name);
     }
 }
 
-fn refusal(error: OffsetsError) -> Refusal {
-    match error {
-        OffsetsError::Refused(message) => Refusal::BadRequest(message),
-        OffsetsError::Failed(message) => Refusal::Failed(message),
+impl From<OffsetsError> for Refusal {
+    fn from(error: OffsetsError) -> Self {
+        match error {
+            OffsetsError::Refused(message) => Self::BadRequest(message),
+            OffsetsError::Failed(message) => Self::Failed(message),
+        }
     }
 }
 

@@ -19,6 +19,14 @@ pub(crate) enum Question {
     TaskConfigs(ConnectorName),
     OffsetsRead(RequestId),
     OffsetsAltered(ConnectorName),
+    /// Offsets for a connector that is to be created.
+    OffsetsGiven(ConnectorName),
+    ConfigRead,
+    /// Task configurations on their way to the leader.
+    TasksForwarded(ConnectorName),
+    SessionKey,
+    KeyAppend,
+    LevelAppend(RequestId),
 }
 
 /// The open questions. Each is answered once: a second answer finds nothing.

@@ -1,6 +1,6 @@
 //! Requests: what is answered at once, and where the others go.
 
-use bulkhead_model::ConnectorName;
+use bulkhead_model::{ConnectorName, TargetState};
 
 use crate::Herder;
 use crate::api::{Refusal, Reply, Request, RequestId};
@@ -9,10 +9,13 @@ use crate::lifecycle::not_found;
 
 impl Herder {
     pub(crate) fn request(&mut self, id: RequestId, request: Request) {
+        if let Err(refusal) = self.may_take(&request) {
+            return self.reply(id, Err(refusal));
+        }
         match request {
             Request::Ping => self.reply(id, Ok(Reply::Done)),
-            Request::CreateConnector { name, config, initial_state, offsets: _ } => {
-                self.store(id, &trimmed(&name), config, Store::Create { initial_state });
+            Request::CreateConnector { name, config, initial_state, offsets } => {
+                self.store(id, &trimmed(&name), config, Store::Create { initial_state, offsets });
             }
             Request::PutConfig { name, config } => self.store(id, &name, config, Store::Put),
             Request::PatchConfig { name, patch } => self.store(id, &name, patch, Store::Patch),
@@ -36,9 +39,40 @@ impl Herder {
                 self.reply(id, Ok(Reply::Done));
             }
             Request::ValidateConfig { config } => self.validate_config(id, config),
-            Request::PublishTasks { .. } | Request::Fence { .. } | Request::SetLoggerLevel { .. } => {
-                self.reply(id, Err(Refusal::BadRequest("only workers of a cluster take this request".to_owned())));
+            Request::PublishTasks { name, configs, .. } => self.submit(&name, Change::StoreTasks { id, configs }),
+            Request::Fence { name, .. } => self.fence(id, &name),
+            Request::SetLoggerLevel { logger, level } => self.set_level(id, logger, level),
+        }
+    }
+
+    /// Whether this worker is the one to ask. What only an owner may do is looked at later.
+    fn may_take(&self, request: &Request) -> Result<(), Refusal> {
+        if self.ending.is_some() {
+            return Err(Refusal::Unavailable("The worker is shutting down".to_owned()));
+        }
+        match request {
+            Request::CreateConnector { .. }
+            | Request::PutConfig { .. }
+            | Request::PatchConfig { .. }
+            | Request::DeleteConnector { .. }
+            | Request::SetTargetState { state: TargetState::Stopped, .. }
+            | Request::Restart(_)
+            | Request::AlterOffsets { .. } => self.must_lead(),
+            Request::PublishTasks { proof, .. } | Request::Fence { proof, .. } => {
+                self.check_proof(proof)?;
+                self.must_lead()
             }
+            Request::Ping
+            | Request::ConnectorInfo { .. }
+            | Request::ConnectorConfig { .. }
+            | Request::TaskInfos { .. }
+            | Request::SetTargetState { .. }
+            | Request::RestartConnector { .. }
+            | Request::RestartTask { .. }
+            | Request::Offsets { .. }
+            | Request::ResetTopics { .. }
+            | Request::ValidateConfig { .. }
+            | Request::SetLoggerLevel { .. } => Ok(()),
         }
     }
 

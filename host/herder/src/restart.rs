@@ -1,9 +1,11 @@
 //! Restarts of connectors and tasks (KIP-745).
 
+use std::collections::BTreeMap;
+
 use bulkhead_model::{ConnectorName, Instance, TaskId};
 
 use crate::Herder;
-use crate::api::{ConfigRecord, ConnectorStatus, Refusal, RequestId, RestartRequest, Status};
+use crate::api::{ConfigRecord, ConnectorStatus, Millis, Refusal, RequestId, RestartRequest, Status};
 use crate::changes::Then;
 use crate::statuses::Statuses;
 use crate::view::reported;
@@ -16,7 +18,35 @@ pub(crate) struct RestartPlan {
     pub(crate) tasks: Vec<u32>,
 }
 
+/// Requests that were read and not carried out yet, one for each connector.
+#[derive(Debug, Default)]
+pub(crate) struct PendingRestarts(BTreeMap<ConnectorName, RestartRequest>);
+
+impl PendingRestarts {
+    /// Of two requests the one that restarts more stays.
+    fn add(&mut self, request: RestartRequest) {
+        let stays = self.0.get(&request.connector).is_some_and(|present| present.rank() >= request.rank());
+        if !stays {
+            self.0.insert(request.connector.clone(), request);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl RestartRequest {
+    /// How much it restarts.
+    fn rank(&self) -> u8 {
+        match (self.only_failed, self.include_tasks) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, false) => 2,
+            (false, true) => 3,
+        }
+    }
+
     fn concerns(&self, status: &Status) -> bool {
         !self.only_failed || status.state.is_failed()
     }
@@ -57,6 +87,9 @@ impl Herder {
         if !self.cluster.contains(name) {
             return self.reply(id, Err(unknown_connector(name)));
         }
+        if let Err(refusal) = self.must_be_settled() {
+            return self.reply(id, Err(refusal));
+        }
         let plan = RestartPlan::new(&request, &self.statuses);
         let Some((plan, status)) = plan.zip(self.connector_status(name)) else {
             return self.reply(id, Err(Refusal::NotFound(format!("Status for connector {name} not found"))));
@@ -65,14 +98,37 @@ impl Herder {
         self.write(name, [vec![ConfigRecord::Restart(request)]], then);
     }
 
-    /// A restart request was read from the log.
+    /// A restart request was read from the log. Those from before this worker came up are history.
     pub(crate) fn restart_requested(&mut self, request: RestartRequest) {
-        let Some(plan) = RestartPlan::new(&request, &self.statuses) else {
-            return;
-        };
-        for instance in plan.instances(&request.connector) {
-            self.restart_instance(&instance);
+        if self.is_up() {
+            self.pending_restarts.add(request);
         }
+    }
+
+    /// When pending restarts may be carried out: not beside a change of what runs here.
+    pub(crate) fn restarts_due(&self) -> Option<Millis> {
+        (!self.pending_restarts.is_empty() && self.must_be_settled().is_ok()).then_some(self.now)
+    }
+
+    /// Carries out what was asked for, by the present states and of what is this worker's at present.
+    pub(crate) fn run_pending_restarts(&mut self) {
+        if self.restarts_due().is_none() {
+            return;
+        }
+        for request in std::mem::take(&mut self.pending_restarts).0.into_values() {
+            let Some(plan) = RestartPlan::new(&request, &self.statuses) else {
+                continue;
+            };
+            for instance in plan.instances(&request.connector) {
+                self.restart_by_hand(&instance);
+            }
+        }
+    }
+
+    /// An operator wants it: what automatic restarts have come to is forgotten.
+    fn restart_by_hand(&mut self, instance: &Instance) {
+        self.auto_restarts.forget(instance);
+        self.restart_instance(instance);
     }
 
     /// A restart of the connector alone, answered when it is up again.
@@ -80,8 +136,12 @@ impl Herder {
         if !self.cluster.contains(&name) {
             return self.reply(id, Err(unknown_connector(&name)));
         }
+        let instance = Instance::Connector(name.clone());
+        if let Err(refusal) = self.must_be_settled().and_then(|()| self.must_own(&instance)) {
+            return self.reply(id, Err(refusal));
+        }
         let after = self.instances.last_run();
-        self.restart_instance(&Instance::Connector(name.clone()));
+        self.restart_by_hand(&instance);
         self.wait(id, Wait::ConnectorRestarted { name, after });
     }
 
@@ -93,12 +153,16 @@ impl Herder {
         if !connector.has_task(task.number) {
             return self.reply(id, Err(Refusal::NotFound(format!("Unknown task: {task}"))));
         }
+        let instance = Instance::Task(task.clone());
+        if let Err(refusal) = self.must_be_settled().and_then(|()| self.must_own(&instance)) {
+            return self.reply(id, Err(refusal));
+        }
         let after = self.instances.last_run();
-        self.restart_instance(&Instance::Task(task.clone()));
+        self.restart_by_hand(&instance);
         self.wait(id, Wait::TaskRestarted { task, after });
     }
 
-    fn restart_instance(&mut self, instance: &Instance) {
+    pub(crate) fn restart_instance(&mut self, instance: &Instance) {
         let actions = self.instances.restart(instance);
         self.perform(instance, actions);
     }

@@ -15,6 +15,9 @@ impl Herder {
         for instance in self.concerned(name) {
             let wanted = self.wanted(&instance);
             let farewell = if self.cluster.has(&instance) { Farewell::Unassigned } else { Farewell::Removed };
+            if wanted.is_none() {
+                self.auto_restarts.forget(&instance);
+            }
             let actions = self.instances.want(&instance, wanted, farewell);
             self.perform(&instance, actions);
         }
@@ -136,7 +139,11 @@ impl Herder {
         if !actions.is_empty() {
             self.connector_leaves(instance);
         }
+        let is_news = !actions.is_empty();
         self.perform(instance, actions);
+        if is_news {
+            self.note_failure(instance);
+        }
         self.instance_ended(instance);
     }
 

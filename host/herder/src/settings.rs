@@ -3,6 +3,7 @@
 use bulkhead_model::WorkerId;
 
 use crate::assignment::Assignment;
+use crate::auto_restart::RestartPolicy;
 use crate::protocol::ConnectProtocol;
 
 /// See the module's documentation.
@@ -17,6 +18,8 @@ pub struct Settings {
     pub header_converter: String,
     /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
     pub topic_tracking: bool,
+    /// `restart.policy` and what belongs to it, for connectors that don't say otherwise.
+    pub restart: RestartPolicy,
 }
 
 /// How this worker runs.
@@ -64,6 +67,13 @@ impl Mode {
     /// tasks.
     pub(crate) fn answers_after_the_effect(&self) -> bool {
         *self == Self::Standalone
+    }
+
+    pub(crate) fn cluster(&self) -> Option<&ClusterSettings> {
+        match self {
+            Self::Standalone => None,
+            Self::Distributed(settings) => Some(settings),
+        }
     }
 
     pub(crate) fn assignment_at_start(&self) -> Assignment {

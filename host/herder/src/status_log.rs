@@ -34,8 +34,32 @@ impl Herder {
             }
             State::Unassigned | State::Restarting => None,
         };
-        let status = Status { state, worker: self.settings.worker.clone(), generation: 0, version };
-        self.append_status(StatusRecord::of(instance, Some(status)));
+        let generation = self.membership.as_ref().and_then(|membership| membership.generation);
+        let generation = generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0);
+        let status = Status { state, worker: self.settings.worker.clone(), generation, version };
+        if self.may_report(instance, &status) {
+            self.append_status(StatusRecord::of(instance, Some(status)));
+        }
+    }
+
+    /// The last words of an instance must not hide what its next owner says. Whoever owns an instance may
+    /// say anything, also when generations began anew because the group was deleted.
+    fn may_report(&self, instance: &Instance, status: &Status) -> bool {
+        let is_last_word = matches!(status.state, State::Unassigned | State::Failed { .. });
+        if !is_last_word || self.assignment.includes(instance) {
+            return true;
+        }
+        let present = self.statuses.of(instance);
+        present.is_none_or(|present| present.worker == status.worker || present.generation <= status.generation)
+    }
+
+    /// Whether a status of it is on its way into the log.
+    pub(crate) fn is_being_reported(&self, instance: &Instance) -> bool {
+        self.status_writes.newest.contains_key(&StatusKey::Instance(instance.clone()))
+    }
+
+    pub(crate) fn is_reporting(&self) -> bool {
+        !self.status_writes.newest.is_empty()
     }
 
     pub(crate) fn forget_status(&mut self, instance: &Instance) {
@@ -56,17 +80,28 @@ impl Herder {
             return;
         }
         self.status_writes.newest.remove(&key);
-        if let Err(error) = outcome {
-            tracing::warn!(connector = %key.connector(), error, "A status could not be written; trying again.");
-            self.status_writes.failed.insert(key, (self.now.plus(RETRY_MILLIS), record));
-        }
+        let Err(error) = outcome else {
+            return;
+        };
+        tracing::warn!(connector = %key.connector(), error, "A status could not be written; trying again.");
+        self.status_writes.failed.insert(key, (self.now.plus(RETRY_MILLIS), record));
     }
 
     pub(crate) fn retry_statuses(&mut self) {
         let now = self.now;
         let due: Vec<_> = self.status_writes.failed.extract_if(.., |_, (due, _)| *due <= now).collect();
         for (_, (_, record)) in due {
-            self.append_status(record);
+            if self.is_still_true(&record) {
+                self.append_status(record);
+            }
+        }
+    }
+
+    /// Whether a status that could not be written is still worth it: others may have spoken since.
+    fn is_still_true(&self, record: &StatusRecord) -> bool {
+        match (record.key(), record.status()) {
+            (StatusKey::Instance(instance), Some(status)) => self.may_report(&instance, status),
+            _ => true,
         }
     }
 

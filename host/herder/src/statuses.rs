@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bulkhead_model::{ConnectorName, Instance, TaskId};
+use bulkhead_model::{ConnectorName, Instance, State, TaskId};
 
 use crate::api::{Status, StatusRecord};
 
@@ -25,12 +25,24 @@ impl Statuses {
     pub(crate) fn apply(&mut self, record: &StatusRecord) {
         match record {
             StatusRecord::Connector { name, status } => set(&mut self.connectors, name, status.as_ref()),
+            StatusRecord::Task { id, status: Some(status) } if self.is_overtaken(id, status) => {}
             StatusRecord::Task { id, status } => set(&mut self.tasks, id, status.as_ref()),
             StatusRecord::Topic { connector, topic, used: true, .. } => {
                 self.topics.entry(connector.clone()).or_default().insert(topic.clone());
             }
             StatusRecord::Topic { connector, topic, used: false, .. } => self.forget_topic(connector, topic),
         }
+    }
+
+    /// Whether a task's farewell comes after another worker has said that it runs it now.
+    fn is_overtaken(&self, id: &TaskId, status: &Status) -> bool {
+        let is_farewell = status.state == State::Unassigned;
+        let newer = |present: &Status| {
+            present.state == State::Running
+                && present.generation >= status.generation
+                && present.worker != status.worker
+        };
+        is_farewell && self.tasks.get(id).is_some_and(newer)
     }
 
     fn forget_topic(&mut self, connector: &ConnectorName, topic: &str) {
@@ -45,6 +57,24 @@ impl Statuses {
 
     pub(crate) fn connector(&self, name: &ConnectorName) -> Option<&Status> {
         self.connectors.get(name)
+    }
+
+    pub(crate) fn of(&self, instance: &Instance) -> Option<&Status> {
+        match instance {
+            Instance::Connector(name) => self.connectors.get(name),
+            Instance::Task(id) => self.tasks.get(id),
+        }
+    }
+
+    /// Whatever has a status; tasks first, so that a connector is the last of its own to go.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = Instance> {
+        let tasks = self.tasks.keys().cloned().map(Instance::Task);
+        tasks.chain(self.connectors.keys().cloned().map(Instance::Connector))
+    }
+
+    /// Connectors that use topics.
+    pub(crate) fn with_topics(&self) -> impl Iterator<Item = &ConnectorName> {
+        self.topics.keys()
     }
 
     /// By task number.
@@ -79,6 +109,13 @@ impl StatusRecord {
         }
     }
 
+    pub(crate) fn status(&self) -> Option<&Status> {
+        match self {
+            Self::Connector { status, .. } | Self::Task { status, .. } => status.as_ref(),
+            Self::Topic { .. } => None,
+        }
+    }
+
     /// The status of an instance; none removes it.
     pub(crate) fn of(instance: &Instance, status: Option<Status>) -> Self {
         match instance {
@@ -99,7 +136,7 @@ impl StatusKey {
 
 #[cfg(test)]
 mod tests {
-    use bulkhead_model::{State, WorkerId};
+    use bulkhead_model::WorkerId;
 
     use super::*;
     use crate::api::Millis;

@@ -6,9 +6,10 @@ use bulkhead_model::work::{Command, Run, Token};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Millis};
+use crate::api::{ConfigRecord, ForwardError, Millis, Refusal, RequestId};
 use crate::changes::{Change, Then};
 use crate::cluster_config::Revision;
+use crate::lifecycle::not_found;
 use crate::questions::Question;
 
 const FIRST_RETRY_MILLIS: u64 = 250;
@@ -130,11 +131,33 @@ impl Herder {
         if !connector.tasks_differ(&configs) {
             return self.reconfigured(name);
         }
+        if !self.leads() {
+            return self.send_to_leader(name, &configs);
+        }
         let revision = connector.revision;
         if let Some(reconfiguration) = self.reconfigurations.under_way.get_mut(name) {
             reconfiguration.phase = Phase::Publishing;
         }
         self.submit(name, Change::PublishTasks { revision, configs });
+    }
+
+    fn send_to_leader(&mut self, name: &ConnectorName, configs: &[RawConfig]) {
+        if let Some(reconfiguration) = self.reconfigurations.under_way.get_mut(name) {
+            reconfiguration.phase = Phase::Publishing;
+        }
+        let body = serde_json::to_vec(configs).map_err(|error| error.to_string());
+        if let Err(error) = body.and_then(|body| self.forward_tasks(name, body)) {
+            self.reconfiguration_failed(name, error);
+        }
+    }
+
+    pub(crate) fn tasks_forwarded(&mut self, name: &ConnectorName, outcome: Result<(), ForwardError>) {
+        match outcome {
+            Ok(()) => self.tasks_published(name),
+            Err(ForwardError { message, .. }) => {
+                self.tasks_not_published(name, format!("The leader did not take the task configurations: {message}"));
+            }
+        }
     }
 
     /// A connector that can't go on: its run ends and its status says why.
@@ -168,26 +191,35 @@ impl Herder {
         if connector.is_none() || self.cluster.target(name) == TargetState::Stopped {
             return self.reconfigured(name);
         }
-        let commit =
-            ConfigRecord::Commit { name: name.clone(), tasks: u32::try_from(configs.len()).unwrap_or(u32::MAX) };
-        let tasks: Vec<_> =
-            (0..).zip(configs).map(|(number, config)| ConfigRecord::Task { id: name.task(number), config }).collect();
-        let batches = [tasks, vec![commit]].into_iter().filter(|batch| !batch.is_empty());
-        self.write(name, batches, Then::TasksPublished);
+        self.write(name, task_records(name, configs), Then::TasksPublished);
+    }
+
+    /// Publishes what another worker's connector wants.
+    pub(crate) fn begin_store_tasks(&mut self, name: &ConnectorName, id: RequestId, configs: Vec<RawConfig>) {
+        let refusal = match self.cluster.get(name) {
+            None => Some(not_found(name)),
+            Some(_) if self.cluster.target(name) == TargetState::Stopped && !configs.is_empty() => {
+                Some(Refusal::BadRequest(format!(
+                    "Cannot submit non-empty set of task configs for stopped connector {name}"
+                )))
+            }
+            Some(_) => self.must_lead().err(),
+        };
+        match refusal {
+            Some(refusal) => self.reply(id, Err(refusal)),
+            None => self.write(name, task_records(name, configs), Then::Done { id }),
+        }
     }
 
     pub(crate) fn tasks_published(&mut self, name: &ConnectorName) {
         self.reconfigured(name);
     }
 
-    pub(crate) fn tasks_not_published(&mut self, name: &ConnectorName, error: &str) {
+    pub(crate) fn tasks_not_published(&mut self, name: &ConnectorName, error: String) {
         if self.instances.running(&Instance::Connector(name.clone())).is_none() {
             return self.reconfigured(name);
         }
-        self.reconfiguration_failed(
-            name,
-            format!("The task configurations could not be written to the config log: {error}"),
-        );
+        self.reconfiguration_failed(name, error);
     }
 
     /// The connector has the tasks it wants, unless it has changed its mind meanwhile.
@@ -213,6 +245,14 @@ impl Herder {
             self.reconfigure(&name);
         }
     }
+}
+
+/// First the tasks, then the commit that makes them count.
+fn task_records(name: &ConnectorName, configs: Vec<RawConfig>) -> impl Iterator<Item = Vec<ConfigRecord>> {
+    let commit = ConfigRecord::Commit { name: name.clone(), tasks: u32::try_from(configs.len()).unwrap_or(u32::MAX) };
+    let tasks: Vec<_> =
+        (0..).zip(configs).map(|(number, config)| ConfigRecord::Task { id: name.task(number), config }).collect();
+    [tasks, vec![commit]].into_iter().filter(|batch| !batch.is_empty())
 }
 
 /// 250 ms, doubled with every failure up to a minute.

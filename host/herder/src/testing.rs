@@ -14,7 +14,7 @@ use bulkhead_model::work::{Command, Event as WorkEvent, Token};
 use bulkhead_model::{ConfigPatch, ConnectorName, Instance, RawConfig, TargetState, WorkerId};
 
 use crate::api::{ConfigRecord, Effect, Event, LoggedConfig, Millis, Refusal, Reply, Request, RequestId, StatusRecord};
-use crate::{Herder, Mode, Settings};
+use crate::{Herder, Mode, RestartPolicy, Settings};
 pub(crate) use worker::FakeWorker;
 
 pub(crate) const SOURCE: &str = "io.example.NumbersSourceConnector";
@@ -80,6 +80,7 @@ impl Sim {
             value_converter: "org.apache.kafka.connect.json.JsonConverter".to_owned(),
             header_converter: "org.apache.kafka.connect.storage.SimpleHeaderConverter".to_owned(),
             topic_tracking: true,
+            restart: RestartPolicy::default(),
         };
         let mut sim = Self {
             herder: Herder::new(settings),
@@ -204,8 +205,12 @@ impl Sim {
 
     /// Lets happen whatever happens, until nothing does any more. Time stands still.
     pub(crate) fn settle(&mut self) {
-        while let Some(next) = self.choices().first().copied() {
-            self.happen(next);
+        loop {
+            match self.choices().first().copied() {
+                Some(next) => self.happen(next),
+                None if self.herder.next_deadline().is_some_and(|due| due <= self.now) => self.deliver(Event::Tick),
+                None => return,
+            }
         }
     }
 

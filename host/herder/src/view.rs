@@ -10,6 +10,7 @@ use crate::Herder;
 use crate::api::{
     ConnectorInfo, ConnectorKind, ConnectorStatus, Millis, Refusal, Reply, ReportedState, Status, TaskInfo,
 };
+use crate::membership::Membership;
 use crate::protocol::ConnectProtocol;
 use crate::validate::{ConfigKeyInfo, plugin_keys};
 
@@ -79,10 +80,16 @@ impl Herder {
     pub(crate) fn refresh_view(&mut self) {
         let touched = std::mem::take(&mut self.touched);
         let same_plugins = Arc::ptr_eq(&self.plugins, &self.view.plugins);
-        if touched.is_empty() && same_plugins {
+        let restarts = self.auto_restarts.view();
+        let group = self.membership.as_ref().map(Membership::view).unwrap_or_default();
+        if touched.is_empty() && same_plugins && restarts.is_none() && group == self.view.group {
             return;
         }
         let mut view = ClusterView::clone(&self.view);
+        view.group = group;
+        if let Some(restarts) = restarts {
+            view.restarts = restarts;
+        }
         view.plugins = Arc::clone(&self.plugins);
         for name in touched {
             set(&mut view.connectors, &name, self.connector_view(&name));

@@ -209,6 +209,7 @@ fn herder_settings() -> bulkhead_herder::Settings {
         value_converter: "io.example.JsonConverter".to_owned(),
         header_converter: "io.example.JsonConverter".to_owned(),
         topic_tracking: true,
+        restart: bulkhead_herder::RestartPolicy::default(),
     }
 }
 
@@ -231,6 +232,12 @@ fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -
 
 /// Levels that nothing follows; the clock stands at 7.
 pub(crate) struct MemoryLoggers(Mutex<LevelTable>);
+
+impl MemoryLoggers {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(LevelTable::new(Level::Info)))
+    }
+}
 
 impl Loggers for MemoryLoggers {
     fn list(&self) -> BTreeMap<String, LoggerLevel> {
@@ -313,7 +320,7 @@ impl Client {
 }
 
 pub(crate) fn interface(herder: &MemoryHerder, settings: &Settings) -> Interface {
-    let loggers = Arc::new(MemoryLoggers(Mutex::new(LevelTable::new(Level::Info))));
+    let loggers = Arc::new(MemoryLoggers::new());
     let text = str::to_owned;
     let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
     Interface::new(herder.clone(), loggers, server, settings.clone())

@@ -266,6 +266,20 @@ impl Instances {
         Run(self.last_run)
     }
 
+    /// Whether something of it exists in the worker.
+    pub(crate) fn is_live(&self, instance: &Instance) -> bool {
+        self.slots.get(instance).is_some_and(|slot| slot.life.is_live())
+    }
+
+    pub(crate) fn any_live(&self) -> bool {
+        self.slots.values().any(|slot| slot.life.is_live())
+    }
+
+    /// Those of which something is known here, as often as there is something.
+    pub(crate) fn connectors(&self) -> impl Iterator<Item = &ConnectorName> {
+        self.slots.keys().map(Instance::connector)
+    }
+
     /// Whether anything of the connector's tasks still exists in the worker.
     pub(crate) fn has_live_tasks(&self, name: &ConnectorName) -> bool {
         self.slots.range(tasks_of(name)).any(|(_, slot)| slot.life.is_live())

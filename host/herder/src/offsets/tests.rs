@@ -45,8 +45,8 @@ fn offsets_are_read_in_any_state() {
 
 #[test]
 fn what_the_connector_refuses_is_a_bad_request_and_what_breaks_a_failure() {
-    assert_eq!(refusal(OffsetsError::Refused("no".to_owned())).status(), 400);
-    assert_eq!(refusal(OffsetsError::Failed("no".to_owned())).status(), 500);
+    assert_eq!(Refusal::from(OffsetsError::Refused("no".to_owned())).status(), 400);
+    assert_eq!(Refusal::from(OffsetsError::Failed("no".to_owned())).status(), 500);
 }
 
 #[test]

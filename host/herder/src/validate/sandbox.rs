@@ -55,5 +55,38 @@ pub(super) fn keys() -> Vec<ConfigKey> {
             "CPU time that one call into the plugin may use.",
         )
         .with_validator(positive()),
+        key(
+            7,
+            "restart.policy",
+            ConfigType::String,
+            "Restart policy",
+            "Whether the connector and its tasks are restarted by themselves when they fail: none, or on-failure. \
+             Without it, what the worker's configuration says.",
+        )
+        .with_validator(Validator::OneOfIgnoringCase(vec!["none".to_owned(), "on-failure".to_owned()])),
+        key(
+            8,
+            "restart.backoff.ms",
+            ConfigType::Long,
+            "Restart back-off",
+            "How long the first automatic restart waits; each one after it waits twice as long.",
+        )
+        .with_validator(positive()),
+        key(
+            9,
+            "restart.backoff.max.ms",
+            ConfigType::Long,
+            "Longest restart back-off",
+            "How long an automatic restart waits at most.",
+        )
+        .with_validator(positive()),
+        key(
+            10,
+            "restart.reset.ms",
+            ConfigType::Long,
+            "Restart reset",
+            "After running so long without a failure, an instance counts as one that never failed.",
+        )
+        .with_validator(positive()),
     ]
 }

@@ -1,0 +1,44 @@
+//! The end of the process: everything stops, says farewell, and the worker leaves its group.
+
+use crate::Herder;
+use crate::api::Effect;
+use crate::assignment::Assignment;
+use crate::membership::Phase;
+
+/// How far the end has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Stopping,
+    Ended,
+}
+
+impl Herder {
+    pub(crate) fn shut_down(&mut self) {
+        if self.ending.is_some() {
+            return;
+        }
+        self.ending = Some(Ending::Stopping);
+        if let Some(membership) = &mut self.membership {
+            membership.phase = Phase::Leaving;
+            membership.leads = false;
+        }
+        self.assignment = Assignment::default();
+        for name in self.all_names() {
+            self.reconcile(&name);
+        }
+    }
+
+    /// Leaves once nothing runs any more and the cluster has been told. A status that can't be written
+    /// holds nobody up.
+    pub(crate) fn go_on_ending(&mut self) {
+        if self.ending != Some(Ending::Stopping) || self.instances.any_live() || self.is_reporting() {
+            return;
+        }
+        self.ending = Some(Ending::Ended);
+        if let Some(membership) = &mut self.membership {
+            membership.phase = Phase::Left;
+            self.effects.push(Effect::Leave { reason: "the worker is shutting down".to_owned() });
+        }
+        self.effects.push(Effect::Finished);
+    }
+}
