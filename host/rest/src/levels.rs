@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bulkhead_herder::api::Millis;
 use tracing::level_filters::LevelFilter;
 
-use crate::ports::LoggerLevel;
+use crate::ports::{LoggerLevel, Loggers};
 
 /// The name of the logger above all others, understood in any case.
 const ROOT: &str = "root";
@@ -119,6 +119,35 @@ impl LevelTable {
     }
 }
 
+/// A level that came by the config log is none.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{level}`, set for the logger `{logger}` of the whole cluster, is no level")]
+pub struct UnknownLevel {
+    pub logger: String,
+    pub level: String,
+}
+
+/// Makes take effect what was set for the whole cluster (KIP-976): a level by its name, or, with none, the
+/// level of the nearest logger above. Returns the loggers whose level changed, sorted.
+pub fn apply_level(loggers: &dyn Loggers, logger: &str, level: Option<&str>) -> Result<Vec<String>, UnknownLevel> {
+    let unknown = |level: &str| UnknownLevel { logger: logger.to_owned(), level: level.to_owned() };
+    let level = match level {
+        Some(level) => Some(Level::parse(level).ok_or_else(|| unknown(level))?),
+        None => level_above(&loggers.list(), canonical(logger)),
+    };
+    Ok(level.map(|level| loggers.set(logger, level)).unwrap_or_default())
+}
+
+/// None of the root logger, which has none above.
+fn level_above(levels: &BTreeMap<String, LoggerLevel>, logger: &str) -> Option<Level> {
+    let above = |name: &String| logger != ROOT && name != logger && is_below(logger, name);
+    let nearest = levels.iter().filter(|(name, _)| above(name)).max_by_key(|(name, _)| match name.as_str() {
+        ROOT => 0,
+        name => name.len(),
+    });
+    nearest.map(|(_, found)| found.level)
+}
+
 fn canonical(logger: &str) -> &str {
     if logger.eq_ignore_ascii_case(ROOT) { ROOT } else { logger }
 }
@@ -132,6 +161,7 @@ fn is_below(name: &str, logger: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::MemoryLoggers;
 
     const NOW: Millis = Millis(7);
 
@@ -154,6 +184,30 @@ mod tests {
         let (root, others) = table.filters();
         assert_eq!(root, LevelFilter::OFF);
         assert_eq!(others.collect::<Vec<_>>(), [("bulkhead_rest::routes", LevelFilter::OFF)]);
+    }
+
+    #[test]
+    fn a_level_of_the_cluster_is_applied_as_one_of_this_worker() {
+        let loggers = MemoryLoggers::new();
+        assert_eq!(apply_level(&loggers, "a.b", Some("debug")), Ok(vec!["a.b".to_owned()]));
+        assert_eq!(apply_level(&loggers, "a.b", Some("DEBUG")), Ok(Vec::new()));
+        let error = apply_level(&loggers, "a.b", Some("LOUD")).unwrap_err();
+        assert_eq!(error.to_string(), "`LOUD`, set for the logger `a.b` of the whole cluster, is no level");
+        assert_eq!(loggers.get("a.b").map(|logger| logger.level), Some(Level::Debug));
+    }
+
+    #[test]
+    fn without_a_level_a_logger_follows_the_one_above() {
+        let loggers = MemoryLoggers::new();
+        loggers.set("a", Level::Warn);
+        loggers.set("a.b", Level::Error);
+        loggers.set("a.b.c", Level::Debug);
+        loggers.set("longer", Level::Off);
+        assert_eq!(apply_level(&loggers, "a.b.c", None), Ok(vec!["a.b.c".to_owned()]));
+        assert_eq!(loggers.get("a.b.c").map(|logger| logger.level), Some(Level::Error));
+        assert_eq!(apply_level(&loggers, "a", None), Ok(["a", "a.b", "a.b.c"].map(str::to_owned).to_vec()));
+        assert_eq!(loggers.get("a.b").map(|logger| logger.level), Some(Level::Info));
+        assert_eq!(apply_level(&loggers, "Root", None), Ok(Vec::new()));
     }
 
     #[test]

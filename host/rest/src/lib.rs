@@ -37,7 +37,7 @@ mod settings;
 mod testing;
 
 pub use forward::Client;
-pub use levels::{Level, LevelTable};
+pub use levels::{Level, LevelTable, UnknownLevel, apply_level};
 pub use ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
 pub use router::{Interface, Resources, router};
 pub use server::{BindError, bind, serve};

@@ -4,9 +4,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::{ConnectorInfo, Reply, Request};
+use bulkhead_model::offset::OffsetEntry;
 use bulkhead_model::{ConfigPatch, ConnectorName, TargetState};
 
 use super::connectors::settle_name;
+use super::offsets;
 use crate::answer::Info;
 use crate::app::App;
 use crate::body::{Body, Piece};
@@ -20,12 +22,14 @@ struct CreateRequest {
     name: ConnectorName,
     config: ConfigPatch,
     initial_state: Option<TargetState>,
+    /// Where the connector is to begin, in the form of `PATCH …/offsets`; none, if the list is empty.
+    offsets: Option<Vec<OffsetEntry>>,
 }
 
 /// `POST /connectors`
 pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Result<Response, Error> {
-    let CreateRequest { name, config, initial_state } = CreateRequest::parse(&body)?;
-    match app.ask(Request::CreateConnector { name, config, initial_state, offsets: None }).await? {
+    let CreateRequest { name, config, initial_state, offsets } = CreateRequest::parse(&body)?;
+    match app.ask(Request::CreateConnector { name, config, initial_state, offsets }).await? {
         Reply::Created(info) | Reply::Connector(info) => Ok(created(&host, &info)),
         _ => Err(Error::unexpected()),
     }
@@ -43,13 +47,14 @@ impl CreateRequest {
         let name = ConnectorName::new(trim(&name));
         let config = members.take("config");
         let initial_state = members.take("initial_state").map(initial_state).transpose()?;
-        members.finish("`name`, `config` and `initial_state`")?;
+        let offsets = members.take("offsets").map(offsets::entries).transpose()?;
+        members.finish("`name`, `config`, `initial_state` and `offsets`")?;
         let Some(config) = config else {
             return Err(Error::bad_request("the body has no `config`, the configuration of the connector"));
         };
         let mut config = config.config()?;
         settle_name(&name, &mut config)?;
-        Ok(Self { name, config, initial_state })
+        Ok(Self { name, config, initial_state, offsets: offsets.filter(|entries| !entries.is_empty()) })
     }
 }
 
@@ -112,6 +117,46 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_herder_gets_the_offsets_to_begin_with_if_there_are_any() {
+        let object = |text| Some(serde_json::from_str(text).unwrap());
+        let entries = vec![
+            OffsetEntry { partition: object(r#"{"file": "x"}"#), offset: object(r#"{"position": 5}"#) },
+            OffsetEntry { partition: object("{}"), offset: None },
+        ];
+        for (member, offsets) in [
+            (
+                r#", "offsets": [{"partition": {"file": "x"}, "offset": {"position": 5}}, {"partition": {}}]"#,
+                Some(entries),
+            ),
+            (r#", "offsets": []"#, None),
+            (r#", "offsets": null"#, None),
+        ] {
+            let client = Client::new();
+            let answer = client.ask("POST /connectors", &format!(r#"{{"name": "a", "config": {{}}{member}}}"#)).await;
+            assert!(answer.starts_with(r#"201 {"name":"a","config":{"name":"a"},"tasks":["#), "{answer}");
+            let config = ConfigPatch::from([("name".to_owned(), Some("a".to_owned()))]);
+            let name = ConnectorName::new("a");
+            let expected = Request::CreateConnector { name, config, initial_state: None, offsets };
+            assert_eq!(client.herder.requests(), [expected]);
+        }
+    }
+
+    #[tokio::test]
+    async fn offsets_that_are_none_are_refused_with_their_place() {
+        for (offsets, message) in [
+            ("{}", "`offsets` in the body is an object, but must be a list"),
+            ("[5]", "item 0 of `offsets` in the body is a number, but must be an object"),
+            (r#"[{}, {"offset": []}]"#, "`offset` in item 1 of `offsets` in the body is a list, but must be an object"),
+            (
+                r#"[{"position": 5}]"#,
+                "item 0 of `offsets` in the body has the unknown member `position`; known are `partition` and `offset`",
+            ),
+        ] {
+            refused(&format!(r#"{{"name": "a", "config": {{}}, "offsets": {offsets}}}"#), message).await;
+        }
+    }
+
+    #[tokio::test]
     async fn a_request_that_is_wrong_is_told_what_is_wrong() {
         refused("{bad", "the body is no valid JSON: key must be a string at line 1 column 2").await;
         refused("null", "the body is null, but must be an object").await;
@@ -129,7 +174,7 @@ mod tests {
         .await;
         refused(
             r#"{"config": {}, "surprise": 1}"#,
-            "the body has the unknown member `surprise`; known are `name`, `config` and `initial_state`",
+            "the body has the unknown member `surprise`; known are `name`, `config`, `initial_state` and `offsets`",
         )
         .await;
         for state in ["\"bogus\"", "\"\"", "\"running \"", "5"] {

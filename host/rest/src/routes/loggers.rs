@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use bulkhead_herder::api::Request;
 use serde::Serialize;
 
 use crate::app::App;
@@ -33,7 +34,8 @@ pub(super) async fn level(State(app): State<App>, Logger(logger): Logger) -> Res
     level.map(|level| Json(level.into())).ok_or_else(|| Error::NotFound(format!("Logger {logger} not found.")))
 }
 
-/// `PUT /admin/loggers/{logger}`: answers with the loggers that changed, unless it was for the cluster.
+/// `PUT /admin/loggers/{logger}`: answers with the loggers that changed. With `scope=cluster` (KIP-976)
+/// every worker, this one too, follows when it reads the level from the config log.
 pub(super) async fn set(
     State(app): State<App>,
     Logger(logger): Logger,
@@ -41,12 +43,13 @@ pub(super) async fn set(
     body: Body,
 ) -> Result<Response, Error> {
     let level = parse(&body)?;
+    if query.get("scope").is_some_and(|scope| scope.eq_ignore_ascii_case("cluster")) {
+        app.tell(Request::SetLoggerLevel { logger, level: Some(level.name().to_owned()) }).await?;
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     let changed = app.loggers().set(&logger, level);
     tracing::info!(?logger, level = level.name(), "Log level set.");
-    match query.get("scope") {
-        Some(scope) if scope.eq_ignore_ascii_case("cluster") => Ok(StatusCode::NO_CONTENT.into_response()),
-        Some(_) | None => Ok(Json(changed).into_response()),
-    }
+    Ok(Json(changed).into_response())
 }
 
 /// Other members than `level` are ignored. An unknown level is a 404, as in Connect.
@@ -67,6 +70,7 @@ impl From<LoggerLevel> for LevelBody {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing::Client;
 
     const LOGGER: &str = "PUT /admin/loggers/a.b";
@@ -84,10 +88,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_scope_of_the_cluster_is_answered_without_a_body() {
-        for (scope, answer) in [("Cluster", "204"), ("worker", r#"200 ["a.b"]"#), ("galaxy", r#"200 ["a.b"]"#)] {
-            assert_eq!(Client::new().ask(&format!("{LOGGER}?scope={scope}"), r#"{"level": "OFF"}"#).await, answer);
+    async fn other_scopes_than_the_cluster_are_this_worker() {
+        for scope in ["", "?scope=Worker", "?scope=galaxy", "?scope="] {
+            let client = Client::new();
+            assert_eq!(client.ask(&format!("{LOGGER}{scope}"), r#"{"level": "OFF"}"#).await, r#"200 ["a.b"]"#);
+            assert_eq!(client.herder.requests(), []);
         }
+    }
+
+    #[tokio::test]
+    async fn a_level_for_the_cluster_goes_to_the_log_and_comes_back_from_there() {
+        let client = Client::new();
+        let line = format!("{LOGGER}?scope=Cluster");
+        assert_eq!(client.send(&line, r#"{"level": "LOUD"}"#).await.status, 404);
+        assert_eq!(client.ask(&line, r#"{"level": "off"}"#).await, "204");
+        let (logger, level) = ("a.b".to_owned(), Some("OFF".to_owned()));
+        assert_eq!(client.herder.requests(), [Request::SetLoggerLevel { logger, level }]);
+        assert_eq!(client.send("GET /admin/loggers/a.b", "").await.status, 404);
     }
 
     #[tokio::test]

@@ -65,11 +65,16 @@ fn parse(body: &Body) -> Result<Vec<OffsetEntry>, Error> {
     let mut members = body.json()?.object()?;
     let offsets = members.take("offsets");
     members.finish("`offsets`")?;
-    let entries = offsets.map(Piece::list).transpose()?.unwrap_or_default();
+    let entries = offsets.map(entries).transpose()?.unwrap_or_default();
     if entries.is_empty() {
         return Err(Error::bad_request("`offsets` must be a list of at least one `{\"partition\": …, \"offset\": …}`"));
     }
-    entries.into_iter().map(entry).collect()
+    Ok(entries)
+}
+
+/// The list of `offsets`, in whatever body it stands.
+pub(super) fn entries(list: Piece<'_>) -> Result<Vec<OffsetEntry>, Error> {
+    list.list()?.into_iter().map(entry).collect()
 }
 
 fn entry(piece: Piece<'_>) -> Result<OffsetEntry, Error> {
