@@ -26,6 +26,8 @@ pub(crate) struct Membership {
     pub(crate) revoked: bool,
     /// This worker, as the leader, took something away from somebody: another round follows.
     pub(crate) expects_round: bool,
+    /// The worker itself asked to leave, and hasn't been told that it did.
+    pub(crate) asked_to_leave: bool,
     /// Tries in a row to read the config log as far as the assignment demands.
     pub(crate) failed_reads: u32,
     pub(crate) rebalances: u64,
@@ -108,6 +110,7 @@ impl Membership {
             scheduled: None,
             revoked: false,
             expects_round: false,
+            asked_to_leave: false,
             failed_reads: 0,
             rebalances: 0,
         }

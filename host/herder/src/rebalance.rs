@@ -54,6 +54,7 @@ impl Herder {
                 tracing::warn!(reason, "The group's coordinator can't be reached; stopping everything.");
                 self.yield_all();
             }
+            GroupEvent::Left { .. } if std::mem::take(&mut membership.asked_to_leave) => {}
             GroupEvent::Left { reason } => {
                 tracing::warn!(reason, "The worker has left the group; stopping everything.");
                 self.yield_all();
@@ -72,17 +73,17 @@ impl Herder {
     fn rejoin(&mut self) {
         match self.membership.as_mut().map(|membership| &mut membership.phase) {
             Some(Phase::Revoking { again, .. }) => *again = true,
-            // These end with joining anyway.
-            None | Some(Phase::Starting | Phase::Yielding | Phase::Returning { .. }) => {}
-            Some(Phase::Waiting { .. }) => {}
+            Some(Phase::Joining | Phase::Leading { .. } | Phase::CatchingUp { .. } | Phase::Settled) => self.join(),
+            // These end with joining anyway, or with the worker.
             Some(
-                Phase::Joining
-                | Phase::Leading { .. }
-                | Phase::CatchingUp { .. }
-                | Phase::Settled
+                Phase::Starting
+                | Phase::Yielding
+                | Phase::Waiting { .. }
+                | Phase::Returning { .. }
                 | Phase::Leaving
                 | Phase::Left,
-            ) => self.join(),
+            )
+            | None => {}
         }
     }
 
@@ -344,6 +345,7 @@ impl Herder {
         };
         membership.failed_reads += 1;
         membership.phase = Phase::Waiting { until: self.now.plus(pause) };
+        membership.asked_to_leave = true;
         self.effects.push(Effect::Leave { reason: "the worker is taking too long to read the config log".to_owned() });
     }
 
