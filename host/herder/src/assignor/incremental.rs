@@ -248,4 +248,6 @@ fn counted(mut keys: Vec<Key>) -> (Vec<Key>, Vec<Key>) {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

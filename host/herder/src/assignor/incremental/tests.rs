@@ -138,3 +138,18 @@ fn leaders_of_real_clusters_said_the_same() {
     }
     assert_eq!(count, 55);
 }
+
+/// Connect's new leader leaves it where it is until the round after.
+#[test]
+fn a_new_leader_takes_away_what_was_deleted_before_it_led() {
+    let held: Work = [Instance::Connector(ConnectorName::new("gone"))].into_iter().collect();
+    let outcome = Assignor::default().assign(&Round {
+        configured: &Configured::new(),
+        members: &[("w1".to_owned(), held.clone())].into(),
+        last_completed_generation: 6,
+        generation: 7,
+        now: Millis(0),
+        max_delay_ms: 0,
+    });
+    assert_eq!(outcome.members["w1"], Share { assigned: Work::default(), revoked: held });
+}
