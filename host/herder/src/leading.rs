@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_model::{ConnectorName, Instance};
+use bulkhead_model::{ConnectorName, Instance, State};
 use indexmap::IndexMap;
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Effect, Millis, Refusal, Secret, SessionKey, Token};
+use crate::api::{ConfigRecord, Effect, Millis, Refusal, Secret, SessionKey, Status, StatusRecord, Token};
 use crate::assignor::incremental::{Round, Share};
 use crate::assignor::{Configured, eager};
 use crate::membership::{Candidate, Election, Membership, Phase};
@@ -199,6 +199,25 @@ impl Herder {
             self.statuses.with_topics().filter(|name| !self.cluster.contains(name)).cloned().collect();
         for name in names {
             self.forget_topics(&name);
+        }
+    }
+
+    /// What nobody owns doesn't run: its worker is gone, and it waits to come back or to be given to
+    /// another.
+    pub(crate) fn report_lost(&mut self) {
+        let Some(membership) = self.membership.as_ref().filter(|membership| membership.leads) else {
+            return;
+        };
+        let generation = membership.generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0);
+        let is_lost = |instance: &Instance| self.cluster.has(instance) && !self.owners.contains_key(instance);
+        let lost: Vec<_> = self.statuses.instances().filter(is_lost).collect();
+        for instance in lost {
+            let Some(Status { state: State::Running | State::Paused, worker, .. }) = self.statuses.of(&instance) else {
+                continue;
+            };
+            let worker = worker.clone();
+            let status = Status { state: State::Unassigned, worker, generation, version: None };
+            self.append_status(StatusRecord::of(&instance, Some(status)));
         }
     }
 

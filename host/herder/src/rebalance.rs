@@ -276,6 +276,7 @@ impl Herder {
         membership.phase = Phase::Settled;
         self.run_only(work);
         self.clean_up_statuses();
+        self.report_lost();
         if revoked {
             // What was taken away here may be given to others now.
             self.join();
