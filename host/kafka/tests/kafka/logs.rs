@@ -22,20 +22,20 @@ use crate::support::{Broker, fresh};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A worker of a cluster of its own.
-struct Worker {
-    admin: TopicAdmin,
+pub(crate) struct Worker {
+    pub(crate) admin: TopicAdmin,
     settings: Settings,
 }
 
 /// A log and what it brings.
-struct Log {
+pub(crate) struct Log {
     log: TopicLog,
     events: LogEvents,
     token: u64,
 }
 
 impl Worker {
-    fn new(broker: &Broker, more: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(broker: &Broker, more: &[(&str, &str)]) -> Self {
         let mut properties = RawConfig::from([("bootstrap.servers", broker.servers.as_str()), ("group.id", "logs")]);
         for purpose in ["config", "offset", "status"] {
             properties.set(format!("{purpose}.storage.topic"), fresh(purpose));
@@ -48,11 +48,11 @@ impl Worker {
         Self { admin: TopicAdmin::of_worker(&settings).unwrap(), settings }
     }
 
-    fn log_settings(&self, purpose: Purpose) -> LogSettings {
+    pub(crate) fn log_settings(&self, purpose: Purpose) -> LogSettings {
         LogSettings::from_worker(purpose, &self.settings).unwrap()
     }
 
-    async fn open(&self, purpose: Purpose) -> Log {
+    pub(crate) async fn open(&self, purpose: Purpose) -> Log {
         self.try_open(self.log_settings(purpose)).await.unwrap()
     }
 
@@ -63,7 +63,7 @@ impl Worker {
 }
 
 impl Log {
-    async fn append(&self, entries: &[(&str, Option<&str>)]) {
+    pub(crate) async fn append(&self, entries: &[(&str, Option<&str>)]) {
         let owned = |text: &str| Bytes::copy_from_slice(text.as_bytes());
         let entries = entries.iter().map(|(key, value)| (owned(key), value.map(owned)));
         self.log.append(entries.collect()).await.unwrap();
@@ -89,7 +89,7 @@ impl Log {
         }
     }
 
-    async fn rest_as_text(&mut self) -> Vec<String> {
+    pub(crate) async fn rest_as_text(&mut self) -> Vec<String> {
         self.rest().await.iter().map(line).collect()
     }
 }

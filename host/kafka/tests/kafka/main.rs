@@ -6,6 +6,7 @@
 mod consuming;
 mod groups;
 mod logs;
+mod offsets;
 mod producing;
 mod support;
 mod throughput;

@@ -1,0 +1,174 @@
+//! What an offset topic says, by connector and partition.
+//!
+//! Two keys may name one partition, with its members in another order: for the topic these are two
+//! things, for a connector one. So every key's value is kept, and the newest one is the partition's.
+
+use std::collections::HashMap;
+
+use bulkhead_model::ConnectorName;
+use bulkhead_model::offset::{SourceOffset, SourcePartition};
+use bytes::Bytes;
+
+use super::coding::{decode_key, decode_value};
+use crate::topic_log::LogRecord;
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    connectors: HashMap<ConnectorName, HashMap<String, Vec<Row>>>,
+    /// Records applied, by which rows with one timestamp are told apart.
+    applied: u64,
+    malformed: u64,
+}
+
+/// A key that has an offset.
+#[derive(Debug)]
+struct Row {
+    key: Bytes,
+    partition: SourcePartition,
+    offset: SourceOffset,
+    /// Timestamp, and place among the records applied.
+    written: (i64, u64),
+}
+
+impl Table {
+    pub(super) fn apply(&mut self, record: &LogRecord) {
+        self.applied += 1;
+        let decoded = record.key.as_ref().and_then(|key| Some((key, decode_key(key)?)));
+        let Some((key, (connector, partition))) = decoded else {
+            return self.pass_over(record);
+        };
+        let offset = match decode_value(record.value.as_deref()) {
+            Some(offset) => offset,
+            None => {
+                // Better none than one that has been overwritten.
+                self.pass_over(record);
+                None
+            }
+        };
+        self.forget(&connector, &partition, key);
+        if let Some(offset) = offset {
+            let rows = self.connectors.entry(connector).or_default().entry(partition.canonical()).or_default();
+            rows.push(Row { key: key.clone(), partition, offset, written: (record.timestamp, self.applied) });
+            rows.sort_by_key(|row| std::cmp::Reverse(row.written));
+        }
+    }
+
+    fn forget(&mut self, connector: &ConnectorName, partition: &SourcePartition, key: &Bytes) {
+        let Some(partitions) = self.connectors.get_mut(connector) else { return };
+        let canonical = partition.canonical();
+        if let Some(rows) = partitions.get_mut(&canonical) {
+            rows.retain(|row| row.key != key);
+            if rows.is_empty() {
+                partitions.remove(&canonical);
+            }
+        }
+        if partitions.is_empty() {
+            self.connectors.remove(connector);
+        }
+    }
+
+    fn pass_over(&mut self, record: &LogRecord) {
+        self.malformed += 1;
+        let LogRecord { topic, partition, offset, .. } = record;
+        if self.malformed == 1 {
+            tracing::warn!(%topic, partition, offset, "A record is not a source offset; such records are passed over.");
+        } else {
+            tracing::debug!(%topic, partition, offset, "A record is not a source offset.");
+        }
+    }
+
+    fn rows(&self, connector: &ConnectorName, partition: &SourcePartition) -> &[Row] {
+        let rows = self.connectors.get(connector).and_then(|partitions| partitions.get(&partition.canonical()));
+        rows.map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn get(&self, connector: &ConnectorName, partition: &SourcePartition) -> Option<SourceOffset> {
+        Some(self.rows(connector, partition).first()?.offset.clone())
+    }
+
+    /// All keys under which a partition has an offset, the newest first.
+    pub(super) fn keys(&self, connector: &ConnectorName, partition: &SourcePartition) -> Vec<Bytes> {
+        self.rows(connector, partition).iter().map(|row| row.key.clone()).collect()
+    }
+
+    /// In an order that stays the same.
+    pub(super) fn all(&self, connector: &ConnectorName) -> Vec<(SourcePartition, SourceOffset)> {
+        let mut partitions: Vec<_> = self.connectors.get(connector).into_iter().flatten().collect();
+        partitions.sort_by_key(|(canonical, _)| *canonical);
+        let newest = partitions.into_iter().filter_map(|(_, rows)| rows.first());
+        newest.map(|row| (row.partition.clone(), row.offset.clone())).collect()
+    }
+
+    pub(super) fn malformed(&self) -> u64 {
+        self.malformed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(table: &mut Table, timestamp: i64, key: &str, value: Option<&str>) {
+        let owned = |text: &str| Bytes::copy_from_slice(text.as_bytes());
+        let (key, value) = (Some(owned(key)), value.map(owned));
+        table.apply(&LogRecord { topic: "t".into(), partition: 0, offset: 0, timestamp, key, value });
+    }
+
+    fn check(table: &Table, connector: &str) -> Vec<String> {
+        let all = table.all(&ConnectorName::new(connector)).into_iter();
+        all.map(|(partition, offset)| format!("{} at {}", partition.0, offset.0)).collect()
+    }
+
+    #[test]
+    fn the_last_record_of_a_partition_counts_and_null_forgets() {
+        let mut table = Table::default();
+        apply(&mut table, 1, r#"["c",{"f":"b"}]"#, Some(r#"{"at":1}"#));
+        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some(r#"{"at":1}"#));
+        apply(&mut table, 1, r#"["d",{"f":"a"}]"#, Some(r#"{"at":5}"#));
+        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some(r#"{"at":2}"#));
+        assert_eq!(check(&table, "c"), [r#"{"f":"a"} at {"at":2}"#, r#"{"f":"b"} at {"at":1}"#]);
+        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, None);
+        apply(&mut table, 1, r#"["d",{"f":"a"}]"#, Some("null"));
+        assert_eq!(check(&table, "c"), [r#"{"f":"b"} at {"at":1}"#]);
+        assert!(!table.connectors.contains_key(&ConnectorName::new("d")));
+    }
+
+    #[test]
+    fn of_two_keys_for_one_partition_the_newest_counts_whichever_is_read_first() {
+        let records = [
+            (1, r#"["c",{"a":1,"b":2}]"#, Some(r#"{"at":1}"#)),
+            (2, r#"["c",{"a":1,"b":2}]"#, None),
+            (3, r#"["c",{"b":2,"a":1}]"#, Some(r#"{"at":3}"#)),
+        ];
+        // The two keys are in different partitions of the topic, whose records come in any order.
+        for order in [[0, 1, 2], [0, 2, 1], [2, 0, 1]] {
+            let mut table = Table::default();
+            for index in order {
+                let (timestamp, key, value) = records[index];
+                apply(&mut table, timestamp, key, value);
+            }
+            assert_eq!(check(&table, "c"), [r#"{"b":2,"a":1} at {"at":3}"#], "{order:?}");
+        }
+        let mut table = Table::default();
+        apply(&mut table, 3, r#"["c",{"b":2,"a":1}]"#, Some(r#"{"at":3}"#));
+        apply(&mut table, 1, r#"["c",{"a":1,"b":2}]"#, Some(r#"{"at":1}"#));
+        assert_eq!(check(&table, "c"), [r#"{"b":2,"a":1} at {"at":3}"#]);
+        let partition = SourcePartition(r#"{"a":1,"b":2}"#.into());
+        assert_eq!(
+            table.keys(&ConnectorName::new("c"), &partition),
+            [r#"["c",{"b":2,"a":1}]"#, r#"["c",{"a":1,"b":2}]"#]
+        );
+    }
+
+    #[test]
+    fn records_of_another_form_are_counted_and_passed_over() {
+        let mut table = Table::default();
+        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some(r#"{"at":1}"#));
+        apply(&mut table, 1, "what", Some(r#"{"at":1}"#));
+        apply(&mut table, 1, r#"["c",{"f":"a"},3]"#, None);
+        table.apply(&LogRecord { topic: "t".into(), partition: 0, offset: 0, timestamp: 1, key: None, value: None });
+        assert_eq!((check(&table, "c").len(), table.malformed()), (1, 3));
+        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some("[]"));
+        assert_eq!((check(&table, "c").len(), table.malformed()), (0, 4));
+    }
+}
