@@ -9,7 +9,6 @@
 //! configurations are validated, not here.
 
 mod effective;
-mod jaas;
 mod rules;
 mod security;
 #[cfg(test)]
@@ -66,7 +65,10 @@ impl Settings {
 
     /// Properties of one of the worker's own clients.
     pub(crate) fn internal(&self, role: Role) -> Result<Effective, ClientError> {
-        let effective = Effective::internal(role, &self.worker)?;
+        let mut effective = Effective::internal(role, &self.worker)?;
+        // Connect's defaults; librdkafka would look ten seconds later whether a broker is back.
+        effective.set_default("reconnect.backoff.ms", "50");
+        effective.set_default("reconnect.backoff.max.ms", "1000");
         self.warn_of(effective.ignored());
         Ok(effective)
     }

@@ -1,9 +1,12 @@
 //! How clients prove who they are and whom they trust, whichever client it is: read once, from Java's names.
 
+mod jaas;
+mod read;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::config::Password;
+use crate::config::{Password, RawConfig};
 
 /// `security.*`, `ssl.*` and `sasl.*` of one client, found to be right as far as it can be seen without its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,9 +57,17 @@ pub enum Identity {
 /// A way to log in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sasl {
-    Plain { username: String, password: Password },
-    Scram { hash: ScramHash, username: String, password: Password },
-    OAuthBearer(UnsecuredToken),
+    Plain {
+        username: String,
+        password: Password,
+    },
+    Scram {
+        hash: ScramHash,
+        username: String,
+        password: Password,
+    },
+    /// With the token that the login module makes, or without one: then the tokens come from elsewhere.
+    OAuthBearer(Option<UnsecuredToken>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +76,11 @@ pub enum ScramHash {
     Sha512,
 }
 
-/// What Java's `OAuthBearerLoginModule` puts into a token that nobody has signed.
+/// What Java's `OAuthBearerLoginModule` puts into a token that nobody has signed, as far as librdkafka can do it too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsecuredToken {
-    pub claims: BTreeMap<String, String>,
+    pub principal_claim: String,
+    pub principal: String,
     pub lifetime_seconds: u64,
     /// Sent beside the token (KIP-342).
     pub extensions: BTreeMap<String, String>,
@@ -83,6 +95,16 @@ pub struct WrongProperty {
 }
 
 impl ClientSecurity {
+    /// Reads the properties of one client, without prefixes. Keys that aren't about security are left alone, and so
+    /// are those of [`Self::KEYS`] that don't matter for what is chosen. Where librdkafka has names of its own for the
+    /// same thing, they are read too.
+    pub fn read(properties: &RawConfig) -> Result<Self, WrongProperty> {
+        read::read(properties)
+    }
+
+    /// What [`Self::read`] looks at.
+    pub const KEYS: &'static [&'static str] = read::KEYS;
+
     /// The part that is in use.
     pub fn tls(&self) -> Option<&Tls> {
         match self.protocol {

@@ -27,9 +27,7 @@ pub(super) fn unsecured(options: &UnsecuredToken) -> Result<String, String> {
 
 fn unsecured_at(options: &UnsecuredToken, now: u64) -> String {
     let mut claims = Map::new();
-    for (name, value) in &options.claims {
-        claims.insert(name.clone(), Value::String(value.clone()));
-    }
+    claims.insert(options.principal_claim.clone(), Value::String(options.principal.clone()));
     claims.insert("iat".to_owned(), json!(now));
     claims.insert("exp".to_owned(), json!(now.saturating_add(options.lifetime_seconds)));
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -37,8 +35,9 @@ fn unsecured_at(options: &UnsecuredToken, now: u64) -> String {
 }
 
 /// The one message of the mechanism.
-pub(super) fn message(token: &str, options: &UnsecuredToken) -> Vec<u8> {
-    let extensions = options.extensions.iter().map(|(name, value)| format!("{name}={value}\x01"));
+pub(super) fn message(token: &str, options: Option<&UnsecuredToken>) -> Vec<u8> {
+    let extensions = options.into_iter().flat_map(|options| &options.extensions);
+    let extensions = extensions.map(|(name, value)| format!("{name}={value}\x01"));
     format!("n,,\x01auth=Bearer {token}\x01{}\x01", extensions.collect::<String>()).into_bytes()
 }
 
@@ -49,7 +48,8 @@ mod tests {
     #[test]
     fn an_unsecured_token_has_the_claims_and_no_signature() {
         let options = UnsecuredToken {
-            claims: [("sub".to_owned(), "me".to_owned())].into(),
+            principal_claim: "sub".to_owned(),
+            principal: "me".to_owned(),
             lifetime_seconds: 60,
             extensions: [("x".to_owned(), "1".to_owned())].into(),
         };
@@ -59,6 +59,7 @@ mod tests {
         assert_eq!(read(parts[0]), r#"{"alg":"none"}"#);
         assert_eq!(read(parts[1]), r#"{"sub":"me","iat":100,"exp":160}"#);
         assert_eq!(parts[2], "");
-        assert_eq!(message("t", &options), b"n,,\x01auth=Bearer t\x01x=1\x01\x01");
+        assert_eq!(message("t", Some(&options)), b"n,,\x01auth=Bearer t\x01x=1\x01\x01");
+        assert_eq!(message("t", None), b"n,,\x01auth=Bearer t\x01\x01");
     }
 }

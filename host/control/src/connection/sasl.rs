@@ -25,7 +25,9 @@ pub(super) async fn log_in(
     let mut login = Login { mechanism: sasl.mechanism(), connection, limit };
     // A token that can't be had is no reason to bother the broker.
     let token = match sasl {
-        Sasl::OAuthBearer(options) => Some(token(options, tokens).await.map_err(|problem| login.failed(problem))?),
+        Sasl::OAuthBearer(options) => {
+            Some(token(options.as_ref(), tokens).await.map_err(|problem| login.failed(problem))?)
+        }
         Sasl::Plain { .. } | Sasl::Scram { .. } => None,
     };
     login.choose_mechanism().await?;
@@ -43,7 +45,7 @@ pub(super) async fn log_in(
             scram.verify(&signature).map_err(|problem| login.failed(problem))?;
         }
         Sasl::OAuthBearer(options) => {
-            let message = oauth::message(&token.unwrap_or_default(), options);
+            let message = oauth::message(&token.unwrap_or_default(), options.as_ref());
             let answer = login.send(message).await?;
             if !answer.is_empty() {
                 // RFC 7628: an error in the answer is confirmed before the broker says no.
@@ -55,10 +57,11 @@ pub(super) async fn log_in(
     Ok(())
 }
 
-async fn token(options: &UnsecuredToken, tokens: Option<&dyn TokenProvider>) -> Result<String, String> {
-    match tokens {
-        Some(provider) => provider.token().await.map(|token| token.0),
-        None => oauth::unsecured(options),
+async fn token(options: Option<&UnsecuredToken>, tokens: Option<&dyn TokenProvider>) -> Result<String, String> {
+    match (tokens, options) {
+        (Some(provider), _) => provider.token().await.map(|token| token.0),
+        (None, Some(options)) => oauth::unsecured(options),
+        (None, None) => Err("there is no source of tokens; `unsecuredLoginStringClaim_sub` would make them".to_owned()),
     }
 }
 

@@ -91,9 +91,9 @@ impl Member {
 
     fn done(&mut self, done: Done) {
         let Done { ticket, connection, answer } = done;
-        if self.coordinator.waiting.take_if(|(awaited, _)| *awaited == ticket).is_some() {
-            self.coordinator.idle = connection;
-        } else if self.look_up.take_if(|(awaited, _)| *awaited == ticket).is_some() {
+        let was_waiting = self.coordinator.waiting.take_if(|(awaited, _)| *awaited == ticket).is_some();
+        let was_looking = self.look_up.take_if(|(awaited, _)| *awaited == ticket).is_some();
+        if was_waiting || was_looking {
             self.coordinator.idle = connection;
         }
         self.handle(Input::Answer { ticket, answer });

@@ -80,7 +80,6 @@ impl Member {
     /// Does what a herder does until a generation of `size` members is complete, and shows it:
     /// `protocol: what this member got`.
     pub async fn synced(&mut self, size: usize) -> (i32, String) {
-        let mut members = None;
         loop {
             match self.next().await {
                 GroupEvent::Elected { generation, members: all, .. } => {
@@ -88,13 +87,12 @@ impl Member {
                     let mut names: Vec<_> = names.into_iter().collect();
                     names.sort();
                     let list = format!("{} of {}", generation, names.join("+"));
-                    members = Some(all.len());
                     let all = all.iter().map(|(id, _)| (id.clone(), Bytes::from(list.clone()))).collect();
                     self.handle.assign(generation, all);
                 }
                 GroupEvent::Synced { generation, protocol, assignment, .. } => {
                     let got = String::from_utf8_lossy(&assignment).into_owned();
-                    let complete = members.map_or_else(|| got.matches('+').count() + 1, |members| members) == size;
+                    let complete = got.matches('+').count() + 1 == size;
                     if complete {
                         return (generation, format!("{protocol}: {got}"));
                     }

@@ -171,6 +171,21 @@ fn key_stores_are_taken_as_pem_or_pkcs12_and_others_are_refused_with_the_way_out
 }
 
 #[test]
+fn unsecured_tokens_are_made_by_librdkafka() {
+    let jaas = "OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=me unsecuredLoginExtension_pool=a;";
+    let worker = [("sasl.mechanism", "OAUTHBEARER"), ("sasl.jaas.config", jaas)];
+    let config = "principalClaimName=sub principal=me lifeSeconds=3600 extension_pool=a";
+    assert_eq!(shown(Role::Producer, &worker, &[], "sasl.oauthbearer.config"), config);
+    assert_eq!(shown(Role::Producer, &worker, &[], "enable.sasl.oauthbearer.unsecure.jwt"), "true");
+    let elsewhere = [("producer.override.sasl.mechanism", "OAUTHBEARER")];
+    assert_eq!(
+        shown(Role::Producer, &[], &elsewhere, ""),
+        "configuration `producer.override.sasl.mechanism` = `OAUTHBEARER`: \
+         OAUTHBEARER is supported with unsecured tokens only (unsecuredLoginStringClaim_sub)"
+    );
+}
+
+#[test]
 fn secrets_are_not_told() {
     let jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" password=\"geheim\"";
     let error = shown(Role::Producer, &[("producer.sasl.jaas.config", jaas)], &[], "");
