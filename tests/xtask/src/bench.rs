@@ -20,6 +20,9 @@ pub enum Peer {
 }
 
 pub fn run(name: &str) -> anyhow::Result<()> {
+    if name == "assignor" {
+        return assignor();
+    }
     prerequisites::check(&[])?;
     build::plugins()?;
     match name {
@@ -27,6 +30,7 @@ pub fn run(name: &str) -> anyhow::Result<()> {
         "startup" => startup(),
         "worker" => worker(Peer::None),
         "all" => {
+            assignor()?;
             micro("instantiate")?;
             micro("boundary")?;
             startup()?;
@@ -34,6 +38,12 @@ pub fn run(name: &str) -> anyhow::Result<()> {
         }
         _ => bail!("there is no bench `{name}`"),
     }
+}
+
+/// What the leader of a large group thinks up, without any group.
+fn assignor() -> anyhow::Result<()> {
+    let package = ["run", "--release", "--quiet", "--package", "bulkhead-herder"];
+    build::run("cargo", package.into_iter().chain(["--example", "assignor", "--", "--check"]))
 }
 
 fn micro(name: &str) -> anyhow::Result<()> {

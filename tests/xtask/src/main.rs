@@ -15,7 +15,7 @@ cargo xtask demo [--bootstrap-servers HOST:PORT]
     build everything, run a worker, see records flow, a task restarted and a hostile plugin contained
 cargo xtask test [--fast]
     all tests; with --fast only those that need neither wasmtime, nor librdkafka, nor Kafka
-cargo xtask bench instantiate | boundary | startup | worker [--peer] | all
+cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] | all
     figures, on this machine; --peer measures Apache Kafka Connect beside it
 cargo xtask guests
     compile the example and test plugins to target/plugins
