@@ -11,7 +11,8 @@ use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::forward::Client;
-use crate::ports::{HerderHandle, Loggers, ServerInfo};
+use crate::metrics::Metrics;
+use crate::ports::{HerderHandle, Loggers, SandboxView, ServerInfo};
 use crate::router::Interface;
 use crate::settings::TopicTracking;
 
@@ -24,6 +25,8 @@ struct Parts {
     loggers: Arc<dyn Loggers>,
     server: ServerInfo,
     client: Client,
+    sandbox: Arc<dyn SandboxView>,
+    metrics: Metrics,
     request_timeout: Duration,
     health_timeout: Duration,
     topic_tracking: TopicTracking,
@@ -37,6 +40,8 @@ impl App {
             loggers: Arc::clone(&interface.loggers),
             server: interface.server.clone(),
             client: interface.client.clone(),
+            sandbox: Arc::clone(&interface.sandbox),
+            metrics: interface.metrics.clone(),
             request_timeout: settings.request_timeout,
             health_timeout: settings.health_timeout,
             topic_tracking: settings.topic_tracking,
@@ -85,6 +90,14 @@ impl App {
     /// To other workers.
     pub(crate) fn client(&self) -> &Client {
         &self.0.client
+    }
+
+    pub(crate) fn sandbox(&self) -> &Arc<dyn SandboxView> {
+        &self.0.sandbox
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
     }
 
     pub(crate) fn request_timeout(&self) -> Duration {

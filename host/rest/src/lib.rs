@@ -1,8 +1,9 @@
 //! Kafka Connect's REST interface, as a client of Connect 4.4 expects it.
 //!
-//! Start at [`router`], then `routes`: one module per group of resources. Settings come from
+//! Start at [`Interface`], then `routes`: one module per group of resources. Settings come from
 //! [`Settings::from_properties`], sockets from [`bind`], and [`serve`] answers on them until it is told to
-//! stop. What the outside has to bring is declared here too: [`HerderHandle`] and [`Loggers`].
+//! stop. What the outside has to bring is declared here too: [`HerderHandle`], [`Loggers`] and
+//! [`SandboxView`]. Requests that another worker has to carry out go there by [`Client`].
 //!
 //! Where Connect blames itself for a client's mistake (500 for malformed JSON, an unknown member, a bad
 //! `initial_state`), this interface answers 400 and says what is wrong. Errors are JSON, also those of
@@ -24,12 +25,14 @@ mod forward;
 mod json;
 mod levels;
 mod location;
+mod metrics;
 mod negotiation;
 mod path;
 mod ports;
 mod query;
 mod router;
 mod routes;
+mod seen;
 mod server;
 mod settings;
 
@@ -38,7 +41,8 @@ mod testing;
 
 pub use forward::Client;
 pub use levels::{Level, LevelTable, UnknownLevel, apply_level};
-pub use ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
+pub use metrics::Metrics;
+pub use ports::{HerderHandle, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, SandboxView, ServerInfo};
 pub use router::{Interface, Resources, router};
 pub use server::{BindError, bind, serve};
 pub use settings::{

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{Millis, Refusal, Reply, Request};
+use bulkhead_model::Instance;
 use serde::Serialize;
 
 use crate::levels::Level;
@@ -28,6 +30,35 @@ pub trait HerderHandle: Clone + Send + Sync + 'static {
     fn is_starting(&self) -> bool {
         false
     }
+}
+
+/// What the sandbox knows of the instances on this worker.
+pub trait SandboxView: Send + Sync + 'static {
+    /// None if the instance doesn't run here. It is asked for every instance at each scrape of `/metrics`,
+    /// and must not wait.
+    fn usage(&self, instance: &Instance) -> Option<InstanceUsage>;
+}
+
+/// What an instance has, and how much of it it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceUsage {
+    pub memory_bytes: u64,
+    /// The most that it had since it started.
+    pub peak_memory_bytes: u64,
+    /// CPU time since it started.
+    pub cpu: Duration,
+    /// Log lines that were dropped because there were too many.
+    pub dropped_log_lines: u64,
+    pub limits: InstanceLimits,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceLimits {
+    pub memory_bytes: u64,
+    /// Wall-clock time that a call into the plugin may take.
+    pub call_timeout: Duration,
+    /// CPU time within one call.
+    pub cpu_burst: Duration,
 }
 
 /// The levels of loggers, in Connect's terms (KIP-495).

@@ -9,6 +9,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use bulkhead_model::Instance;
 use tower::Layer;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -16,7 +17,8 @@ use crate::app::{App, Herder};
 use crate::body::MAX_BODY;
 use crate::error::Error;
 use crate::forward::{Client, forward};
-use crate::ports::{HerderHandle, Loggers, ServerInfo};
+use crate::metrics::{self, Metrics};
+use crate::ports::{HerderHandle, InstanceUsage, Loggers, SandboxView, ServerInfo};
 use crate::settings::{AdminListeners, ResponseHeader, Settings};
 use crate::{cors, path, routes};
 
@@ -37,11 +39,42 @@ pub struct Interface {
     pub(crate) server: ServerInfo,
     pub(crate) settings: Settings,
     pub(crate) client: Client,
+    pub(crate) sandbox: Arc<dyn SandboxView>,
+    pub(crate) metrics: Metrics,
+}
+
+/// Knows of no instance.
+struct NoSandbox;
+
+impl SandboxView for NoSandbox {
+    fn usage(&self, _: &Instance) -> Option<InstanceUsage> {
+        None
+    }
 }
 
 impl Interface {
     pub fn new(herder: impl HerderHandle, loggers: Arc<dyn Loggers>, server: ServerInfo, settings: Settings) -> Self {
-        Self { herder: Arc::new(herder), loggers, server, settings, client: Client::default() }
+        Self {
+            herder: Arc::new(herder),
+            loggers,
+            server,
+            settings,
+            client: Client::default(),
+            sandbox: Arc::new(NoSandbox),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// Shows what instances use.
+    #[must_use]
+    pub fn with_sandbox(self, sandbox: Arc<dyn SandboxView>) -> Self {
+        Self { sandbox, ..self }
+    }
+
+    /// Counts here, where others count too.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The client that requests are forwarded with.
@@ -82,11 +115,13 @@ pub fn router(
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
 fn shared(routes: Router<App>, app: App) -> Router {
-    let routes = routes.fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY));
-    let routes = routes.layer(from_fn_with_state(app.clone(), forward)).with_state(app);
+    let routes = routes.merge(metrics::routes()).fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY));
+    let routes = routes.layer(from_fn_with_state(app.clone(), forward)).layer(from_fn(metrics::note_route));
+    let routes = routes.with_state(app.clone());
     let routes = from_fn(other_methods).layer(routes);
     let routes = from_fn(path::clean).layer(routes);
-    Router::new().fallback_service(routes).layer(CatchPanicLayer::custom(panicked))
+    let routes = Router::new().fallback_service(routes).layer(CatchPanicLayer::custom(panicked));
+    routes.layer(from_fn_with_state(app, metrics::count))
 }
 
 async fn unknown_path(request: Request) -> Error {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -16,12 +17,13 @@ use bulkhead_herder::{ClusterView, Herder, Mode};
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::OffsetsOutcome;
-use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, WorkerId};
+use bulkhead_model::{ConfigPatch, ConnectorName, Instance, RawConfig, WorkerId};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::levels::{Level, LevelTable};
-use crate::ports::{HerderHandle, LoggerLevel, Loggers, ServerInfo};
+use crate::metrics::Metrics;
+use crate::ports::{HerderHandle, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, SandboxView, ServerInfo};
 use crate::router::{Interface, Resources};
 use crate::server::serve;
 use crate::settings::Settings;
@@ -100,6 +102,15 @@ impl MemoryHerder {
         herder.handle(Millis(1), Event::ConfigRecord(LoggedConfig { next_offset: 1, record: Some(configured) }));
         herder.handle(Millis(1), Event::StatusRecord(used));
         self.edit_view(|view| view.connectors.extend(herder.view().connectors.clone()));
+    }
+
+    /// The same with so many tasks.
+    pub(crate) fn show_connector_with_tasks(&self, name: &str, tasks: u32) {
+        self.show_connector(name);
+        self.edit_view(|view| {
+            let connector = view.connectors.get_mut(name).map(Arc::make_mut).unwrap();
+            connector.info.tasks = (0..tasks).map(|number| connector.info.name.task(number)).collect();
+        });
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -253,9 +264,42 @@ impl Loggers for MemoryLoggers {
     }
 }
 
+/// Says of instances what it was told.
+#[derive(Clone, Default)]
+pub(crate) struct MemorySandbox(Arc<Mutex<BTreeMap<Instance, InstanceUsage>>>);
+
+impl MemorySandbox {
+    pub(crate) fn run(&self, instance: Instance, usage: InstanceUsage) {
+        self.0.lock().unwrap().insert(instance, usage);
+    }
+}
+
+impl SandboxView for MemorySandbox {
+    fn usage(&self, instance: &Instance) -> Option<InstanceUsage> {
+        self.0.lock().unwrap().get(instance).cloned()
+    }
+}
+
+/// Of an instance that has used a bit of everything.
+pub(crate) fn usage() -> InstanceUsage {
+    InstanceUsage {
+        memory_bytes: 20,
+        peak_memory_bytes: 40,
+        cpu: Duration::from_millis(1_500),
+        dropped_log_lines: 7,
+        limits: InstanceLimits {
+            memory_bytes: 64,
+            call_timeout: Duration::from_secs(30),
+            cpu_burst: Duration::from_secs(10),
+        },
+    }
+}
+
 /// Speaks to a router of its own.
 pub(crate) struct Client {
     pub(crate) herder: MemoryHerder,
+    pub(crate) sandbox: MemorySandbox,
+    pub(crate) metrics: Metrics,
     router: Router,
 }
 
@@ -273,8 +317,13 @@ impl Client {
 
     pub(crate) fn with(settings: &Settings, resources: Resources) -> Self {
         let herder = MemoryHerder::new();
-        let router = interface(&herder, settings).router(resources);
-        Self { herder, router }
+        let (sandbox, metrics) = (MemorySandbox::default(), Metrics::default());
+        let loggers = Arc::new(MemoryLoggers::new());
+        let text = str::to_owned;
+        let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
+        let interface = Interface::new(herder.clone(), loggers, server, settings.clone());
+        let interface = interface.with_sandbox(Arc::new(sandbox.clone())).with_metrics(metrics.clone());
+        Self { herder, sandbox, metrics, router: interface.router(resources) }
     }
 
     /// Lets others reach the router too; returns its URL, which ends in a slash.
@@ -317,13 +366,6 @@ impl Client {
         assert!(answer.body.is_empty() || answer.header("content-type") == "application/json", "{}", answer.body);
         format!("{} {}", answer.status.as_u16(), answer.body).trim_end().to_owned()
     }
-}
-
-pub(crate) fn interface(herder: &MemoryHerder, settings: &Settings) -> Interface {
-    let loggers = Arc::new(MemoryLoggers::new());
-    let text = str::to_owned;
-    let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
-    Interface::new(herder.clone(), loggers, server, settings.clone())
 }
 
 /// Serves on a port of this machine for as long as the test runs.

@@ -8,6 +8,7 @@ mod loggers;
 mod offsets;
 mod plugins;
 mod root;
+mod sandbox;
 mod tasks;
 mod topics;
 
@@ -52,6 +53,7 @@ pub(crate) fn regular() -> Router<App> {
             "/connectors/{connector}/offsets",
             resource(get(offsets::list).patch(offsets::alter).delete(offsets::reset)),
         )
+        .route("/connectors/{connector}/sandbox", resource(get(sandbox::show)))
         .route("/connectors/{connector}/topics", resource(get(topics::list)))
         .route("/connectors/{connector}/topics/reset", resource(put(topics::reset)))
         .route("/connector-plugins", resource(get(plugins::list)))

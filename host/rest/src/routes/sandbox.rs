@@ -1,0 +1,178 @@
+//! What the sandbox gives the instances of a connector, and what they take. Kafka Connect has nothing like it.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bulkhead_model::{ConnectorName, Instance, WorkerId};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::error::Error;
+use crate::json::Json;
+use crate::path::Connector;
+use crate::ports::{InstanceLimits, InstanceUsage};
+use crate::seen::{Seen, instances};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    name: &'a ConnectorName,
+    connector: Option<InstanceBody<'a>>,
+    tasks: Vec<InstanceBody<'a>>,
+}
+
+/// Of an instance on another worker only the first members say something.
+#[derive(Serialize)]
+struct InstanceBody<'a> {
+    /// The number of a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u32>,
+    worker_id: Option<&'a WorkerId>,
+    state: Option<&'static str>,
+    /// Automatic restarts since it last ran quietly for a while.
+    restarts: Option<u32>,
+    /// Milliseconds since 1970.
+    next_restart: Option<u64>,
+    last_error: Option<&'a str>,
+    limits: Option<Limits>,
+    memory: Option<Memory>,
+    /// CPU time so far.
+    cpu_ms: Option<u128>,
+    dropped_log_lines: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Limits {
+    memory_bytes: u64,
+    call_timeout_ms: u128,
+    cpu_burst_ms: u128,
+}
+
+#[derive(Serialize)]
+struct Memory {
+    now_bytes: u64,
+    peak_bytes: u64,
+}
+
+/// `GET /connectors/{connector}/sandbox`
+pub(super) async fn show(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
+    let view = app.view();
+    let connector = view.connectors.get(&name);
+    let connector = connector.ok_or_else(|| Error::NotFound(format!("Connector {name} not found")))?;
+    let seen: Vec<_> = instances(&view, &connector.info, &**app.sandbox()).collect();
+    let (connector, tasks) = match seen.split_first() {
+        Some((connector, tasks)) => {
+            (Some(InstanceBody::from(connector)), tasks.iter().map(InstanceBody::from).collect())
+        }
+        None => (None, Vec::new()),
+    };
+    Ok(Json(Body { name: &name, connector, tasks }).into_response())
+}
+
+impl<'a> From<&'a Seen<'a>> for InstanceBody<'a> {
+    fn from(seen: &'a Seen<'a>) -> Self {
+        let usage = seen.usage.as_ref();
+        Self {
+            id: match &seen.instance {
+                Instance::Connector(_) => None,
+                Instance::Task(task) => Some(task.number),
+            },
+            worker_id: seen.status.map(|status| &status.worker),
+            state: seen.status.map(|status| status.state),
+            restarts: seen.restarts(),
+            next_restart: seen.next_restart(),
+            last_error: seen.last_error(),
+            limits: usage.map(|usage| Limits::from(&usage.limits)),
+            memory: usage.map(Memory::from),
+            cpu_ms: usage.map(|usage| usage.cpu.as_millis()),
+            dropped_log_lines: usage.map(|usage| usage.dropped_log_lines),
+        }
+    }
+}
+
+impl From<&InstanceLimits> for Limits {
+    fn from(limits: &InstanceLimits) -> Self {
+        Self {
+            memory_bytes: limits.memory_bytes,
+            call_timeout_ms: limits.call_timeout.as_millis(),
+            cpu_burst_ms: limits.cpu_burst.as_millis(),
+        }
+    }
+}
+
+impl From<&InstanceUsage> for Memory {
+    fn from(usage: &InstanceUsage) -> Self {
+        Self { now_bytes: usage.memory_bytes, peak_bytes: usage.peak_memory_bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_herder::RestartView;
+    use bulkhead_herder::api::Millis;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::{Client, usage};
+
+    async fn show(client: &Client) -> Value {
+        let answer = client.send("GET /connectors/a/sandbox", "").await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"));
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    #[tokio::test]
+    async fn instances_of_this_worker_show_what_they_may_have_and_what_they_use() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector_with_tasks("a", 2);
+        let task = Instance::Task(ConnectorName::new("a").task(0));
+        client.sandbox.run(task.clone(), usage());
+        let restart =
+            RestartView { restarts: 3, next: Some(Millis(1_700_000_000_000)), last_error: "it broke".to_owned() };
+        client.herder.edit_view(|view| drop(view.restarts.insert(task, restart)));
+        assert_eq!(
+            show(&client).await["tasks"][0],
+            json!({
+                "id": 0, "worker_id": "w:1", "state": "RUNNING",
+                "restarts": 3, "next_restart": 1_700_000_000_000_u64, "last_error": "it broke",
+                "limits": {"memory_bytes": 64, "call_timeout_ms": 30_000, "cpu_burst_ms": 10_000},
+                "memory": {"now_bytes": 20, "peak_bytes": 40}, "cpu_ms": 1_500, "dropped_log_lines": 7,
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn of_instances_elsewhere_only_worker_and_state_are_known_and_of_new_ones_nothing() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector_with_tasks("a", 2);
+        let unknown = |mut instance: Value| {
+            for key in ["restarts", "next_restart", "last_error", "limits", "memory", "cpu_ms", "dropped_log_lines"] {
+                instance[key] = Value::Null;
+            }
+            instance
+        };
+        assert_eq!(
+            show(&client).await,
+            json!({
+                "name": "a",
+                "connector": unknown(json!({"worker_id": "w:1", "state": "RUNNING"})),
+                "tasks": [
+                    unknown(json!({"id": 0, "worker_id": "w:1", "state": "RUNNING"})),
+                    unknown(json!({"id": 1, "worker_id": null, "state": null})),
+                ],
+            })
+        );
+    }
+
+    #[tokio::test]
+    async fn an_instance_that_never_failed_was_restarted_no_times() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector("a");
+        client.sandbox.run(Instance::Connector(ConnectorName::new("a")), usage());
+        assert_eq!(show(&client).await["connector"]["restarts"], 0);
+    }
+
+    #[tokio::test]
+    async fn an_unknown_connector_is_404() {
+        let answer = Client::new().send("GET /connectors/a/sandbox", "").await;
+        assert_eq!((answer.status.as_u16(), answer.message().as_str()), (404, "Connector a not found"));
+    }
+}
