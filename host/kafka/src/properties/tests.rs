@@ -201,3 +201,30 @@ fn a_worker_without_brokers_is_refused() {
     let error = Settings::from_properties(&RawConfig::new()).unwrap_err();
     assert_eq!(error.to_string(), "configuration `bootstrap.servers` is missing");
 }
+
+#[test]
+fn the_workers_own_clients_have_its_keys_without_a_prefix() {
+    let worker = RawConfig::from([
+        ("bootstrap.servers", "b:1"),
+        ("security.protocol", "PLAINTEXT"),
+        ("max.request.size", "2000000"),
+        ("reconnect.backoff.max.ms", "700"),
+        ("producer.acks", "1"),
+        ("producer.max.request.size", "5000"),
+        ("listeners", "http://:8083"),
+    ]);
+    let settings = Settings::from_properties(&worker).unwrap();
+    let properties = settings.internal(Role::Producer).unwrap();
+    for (key, expected) in [
+        ("bootstrap.servers", "b:1"),
+        ("security.protocol", "plaintext"),
+        ("message.max.bytes", "2000000"),
+        ("reconnect.backoff.max.ms", "700"),
+        ("reconnect.backoff.ms", "50"),
+        ("acks", "all"),
+        ("partitioner", "murmur2_random"),
+    ] {
+        assert_eq!(properties.get(key), Some(expected), "{key}");
+    }
+    assert_eq!(properties.ignored(), [""; 0]);
+}
