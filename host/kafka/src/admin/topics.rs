@@ -11,7 +11,7 @@ use rdkafka::admin::{AdminClient, AdminOptions, NewTopic as Wanted, ResourceSpec
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use tokio::runtime::Handle;
 
 use super::{ANSWER, Admin};
@@ -30,7 +30,8 @@ pub struct TopicAdmin {
 struct Inner {
     servers: String,
     admin: Admin,
-    properties: Effective,
+    /// For the clients of [`Inner::requests`].
+    config: ClientConfig,
 }
 
 /// A topic to be made.
@@ -83,11 +84,12 @@ impl TopicAdmin {
     }
 
     fn new(settings: &Settings, mut properties: Effective) -> Result<Self, ClientError> {
+        let config = properties.client_config();
         // Ends are asked for with the client's own isolation.
         properties.force("isolation.level", "read_uncommitted");
         let admin = Admin::new(&properties)?;
         let servers = settings.bootstrap_servers().to_owned();
-        Ok(Self { inner: Arc::new(Inner { servers, admin, properties }) })
+        Ok(Self { inner: Arc::new(Inner { servers, admin, config }) })
     }
 
     /// Waits until a broker has answered.
@@ -265,7 +267,7 @@ impl Inner {
 
     /// rdkafka has these requests only on a client of another kind, which nobody needs for long.
     fn requests(&self) -> Result<AdminClient<DefaultClientContext>, TopicError> {
-        let client = self.properties.client_config().create();
+        let client = self.config.create();
         client.map_err(|error| TopicError::Refused(format!("no admin client could be made: {error}")))
     }
 }

@@ -56,7 +56,12 @@ impl Effective {
     pub(super) fn internal(role: Role, worker: &RawConfig) -> Result<Self, ClientError> {
         let mut given = Layered::default();
         given.add_connection(worker);
-        for key in INTERNAL_KEYS {
+        let own: &[&str] = match role {
+            Role::Producer => &["compression.type", "max.request.size"],
+            Role::Consumer => &["fetch.max.bytes", "max.partition.fetch.bytes"],
+            Role::Admin => &[],
+        };
+        for key in INTERNAL_KEYS.iter().chain(own) {
             if let Some(value) = worker.get(key) {
                 given.insert(key, key, value);
             }
@@ -276,14 +281,10 @@ fn is_secret(key: &str) -> bool {
     ["password", "jaas", "secret", ".pem", "keystore.key", "certificate"].iter().any(|part| key.contains(part))
 }
 
-/// What a worker's file may say, beside how to connect, about the clients of the worker's own topics.
+/// What a worker's file may say, beside how to connect, about all clients of the worker's own topics.
 /// Other keys without a prefix are about something else.
 const INTERNAL_KEYS: &[&str] = &[
-    "compression.type",
     "connections.max.idle.ms",
-    "fetch.max.bytes",
-    "max.partition.fetch.bytes",
-    "max.request.size",
     "metadata.max.age.ms",
     "receive.buffer.bytes",
     "reconnect.backoff.max.ms",
