@@ -1,13 +1,12 @@
-//! A herder in memory, and a client that speaks to the router without a socket.
+//! A herder in memory, doubles of the other ports, and a client that speaks to the router without a socket.
+
+mod client;
+mod ports;
 
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
-use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Request as HttpRequest, StatusCode, header};
 use bulkhead_herder::api::{
     ConfigRecord, ConnectorInfo, ConnectorKind, ConnectorStatus, Event, LoggedConfig, Millis, Refusal, Reply,
     ReportedState, Request, StatusRecord, TaskInfo,
@@ -17,16 +16,12 @@ use bulkhead_herder::{ClusterView, Herder, Mode};
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::OffsetsOutcome;
-use bulkhead_model::{ConfigPatch, ConnectorName, Instance, RawConfig, WorkerId};
-use tokio::net::TcpListener;
-use tower::ServiceExt;
+use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, WorkerId};
 
-use crate::levels::{Level, LevelTable};
-use crate::metrics::Metrics;
-use crate::ports::{HerderHandle, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, SandboxView, ServerInfo};
-use crate::router::{Interface, Resources};
-use crate::server::serve;
-use crate::settings::Settings;
+use crate::ports::HerderHandle;
+
+pub(crate) use client::{Client, listen};
+pub(crate) use ports::{MemoryLoggers, MemorySandbox, usage};
 
 /// Keeps what it was asked, and connectors without checking them. Asked for the connector `broken`, it panics.
 #[derive(Clone, Default)]
@@ -238,154 +233,5 @@ fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -
         version: version.map(str::to_owned),
         documentation: String::new(),
         config: ConfigDef { keys: keys.iter().map(key).collect() },
-    }
-}
-
-/// Levels that nothing follows; the clock stands at 7.
-pub(crate) struct MemoryLoggers(Mutex<LevelTable>);
-
-impl MemoryLoggers {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(LevelTable::new(Level::Info)))
-    }
-}
-
-impl Loggers for MemoryLoggers {
-    fn list(&self) -> BTreeMap<String, LoggerLevel> {
-        self.0.lock().unwrap().list()
-    }
-
-    fn get(&self, logger: &str) -> Option<LoggerLevel> {
-        self.0.lock().unwrap().get(logger)
-    }
-
-    fn set(&self, logger: &str, level: Level) -> Vec<String> {
-        self.0.lock().unwrap().set(logger, level, Millis(7))
-    }
-}
-
-/// Says of instances what it was told.
-#[derive(Clone, Default)]
-pub(crate) struct MemorySandbox(Arc<Mutex<BTreeMap<Instance, InstanceUsage>>>);
-
-impl MemorySandbox {
-    pub(crate) fn run(&self, instance: Instance, usage: InstanceUsage) {
-        self.0.lock().unwrap().insert(instance, usage);
-    }
-}
-
-impl SandboxView for MemorySandbox {
-    fn usage(&self, instance: &Instance) -> Option<InstanceUsage> {
-        self.0.lock().unwrap().get(instance).cloned()
-    }
-}
-
-/// Of an instance that has used a bit of everything.
-pub(crate) fn usage() -> InstanceUsage {
-    InstanceUsage {
-        memory_bytes: 20,
-        peak_memory_bytes: 40,
-        cpu: Duration::from_millis(1_500),
-        dropped_log_lines: 7,
-        limits: InstanceLimits {
-            memory_bytes: 64,
-            call_timeout: Duration::from_secs(30),
-            cpu_burst: Duration::from_secs(10),
-        },
-    }
-}
-
-/// Speaks to a router of its own.
-pub(crate) struct Client {
-    pub(crate) herder: MemoryHerder,
-    pub(crate) sandbox: MemorySandbox,
-    pub(crate) metrics: Metrics,
-    router: Router,
-}
-
-/// What came back.
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: String,
-}
-
-impl Client {
-    pub(crate) fn new() -> Self {
-        Self::with(&Settings::default(), Resources::Regular)
-    }
-
-    pub(crate) fn with(settings: &Settings, resources: Resources) -> Self {
-        let herder = MemoryHerder::new();
-        let (sandbox, metrics) = (MemorySandbox::default(), Metrics::default());
-        let loggers = Arc::new(MemoryLoggers::new());
-        let text = str::to_owned;
-        let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
-        let interface = Interface::new(herder.clone(), loggers, server, settings.clone());
-        let interface = interface.with_sandbox(Arc::new(sandbox.clone())).with_metrics(metrics.clone());
-        Self { herder, sandbox, metrics, router: interface.router(resources) }
-    }
-
-    /// Lets others reach the router too; returns its URL, which ends in a slash.
-    pub(crate) async fn listen(&self) -> String {
-        listen(self.router.clone()).await
-    }
-
-    /// With a connector, which the herder's list of requests doesn't show.
-    pub(crate) async fn with_connector(name: &str) -> Self {
-        let client = Self::new();
-        client
-            .herder
-            .state()
-            .put(ConnectorName::new(name), ConfigPatch::from([("k".to_owned(), Some("v".to_owned()))]));
-        client
-    }
-
-    /// `METHOD /path`, and a body declared as JSON unless it is empty.
-    pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
-        let declared: &[_] = if body.is_empty() { &[] } else { &[("content-type", "application/json")] };
-        self.send_with(line, declared, body).await
-    }
-
-    /// With headers as given and no others but `Host`.
-    pub(crate) async fn send_with(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let (method, path) = line.split_once(' ').unwrap();
-        let mut request = HttpRequest::builder().method(method).uri(path).header("host", "here:8083");
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let request = request.body(Body::from(body.to_owned())).unwrap();
-        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
-        let body = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
-        Answer { status: head.status, headers: head.headers, body }
-    }
-
-    /// Status and body as one text. Every body but the one of OPTIONS must be JSON.
-    pub(crate) async fn ask(&self, line: &str, body: &str) -> String {
-        let answer = self.send(line, body).await;
-        assert!(answer.body.is_empty() || answer.header("content-type") == "application/json", "{}", answer.body);
-        format!("{} {}", answer.status.as_u16(), answer.body).trim_end().to_owned()
-    }
-}
-
-/// Serves on a port of this machine for as long as the test runs.
-pub(crate) async fn listen(router: Router) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    tokio::spawn(serve(listener, router, pending()));
-    url
-}
-
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
-    }
-
-    /// The message of an error, whose code must be the status.
-    pub(crate) fn message(&self) -> String {
-        let body: serde_json::Value = serde_json::from_str(&self.body).unwrap();
-        assert_eq!(body["error_code"], self.status.as_u16());
-        assert_eq!(self.header(header::CONTENT_TYPE.as_str()), "application/json");
-        body["message"].as_str().unwrap().to_owned()
     }
 }

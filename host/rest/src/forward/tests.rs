@@ -8,9 +8,11 @@ use axum::body::to_bytes;
 use bulkhead_herder::api::{ForwardError, Proof, Refusal, Request as HerderRequest, Signature};
 use bulkhead_model::ConnectorName;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use super::*;
 use crate::router::Resources;
+use crate::server::serve;
 use crate::settings::Settings;
 use crate::testing::{Client as TestClient, listen};
 
@@ -201,6 +203,24 @@ async fn redirects_are_relayed_but_not_followed() {
     assert_eq!((answer.status.as_u16(), answer.body.as_str()), (307, "moved"));
     assert_eq!(answer.header("location"), "http://elsewhere:1/");
     assert_eq!(peer.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_leader_that_was_started_anew_is_reached_although_its_connections_are_gone() {
+    let client = TestClient::new();
+    let mut port = 0;
+    for _ in 0..2 {
+        let leader = TestClient::with_connector("a").await;
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        port = listener.local_addr().unwrap().port();
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(serve(listener, leader.router(), async { drop(stopped.await) }));
+        client.herder.refer(Some(&format!("http://127.0.0.1:{port}/")));
+        assert_eq!(client.send("PUT /connectors/a/stop", "").await.status, StatusCode::NO_CONTENT);
+        assert_eq!(leader.herder.requests().len(), 1);
+        stop.send(()).unwrap();
+        served.await.unwrap().unwrap();
+    }
 }
 
 /// A port that nobody listens at.
