@@ -28,7 +28,6 @@ mod leading;
 mod leftovers;
 mod lifecycle;
 mod membership;
-pub mod offset_topic;
 mod offsets;
 pub mod protocol;
 mod questions;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::api::{Millis, Status, StatusRecord};
 use crate::config_topic::task_id;
 
-/// Between the topic's name and the connector's; no topic's name has a colon.
+/// Between the topic's name, which has no colon, and the connector's.
 const TOPIC_OF: &str = ":connector-";
 
 /// Reads a record; none if it says nothing that can be understood.
@@ -17,8 +17,8 @@ const TOPIC_OF: &str = ":connector-";
 pub fn decode(key: &[u8], value: Option<&[u8]>) -> Option<StatusRecord> {
     let key = std::str::from_utf8(key).ok()?.strip_prefix("status-")?;
     if let Some(rest) = key.strip_prefix("topic-") {
-        let (topic, connector) = rest.split_once(TOPIC_OF)?;
-        return topic_record(topic, ConnectorName::new(connector), value);
+        let (topic, connector) = rest.split_at(rest.find(':')?);
+        return topic_record(topic, ConnectorName::new(connector.strip_prefix(TOPIC_OF)?), value);
     }
     let status = match value {
         Some(value) => read_status(value)?,
@@ -142,6 +142,7 @@ mod tests {
             ("status-task-c-x", value),
             ("status-topic-t-connector-c", r#"{"topic":{"task":0}}"#),
             ("status-topic-t:connector-c", r#"{"topic":{}}"#),
+            ("status-topic-t:x:connector-c", r#"{"topic":{"task":0}}"#),
             ("status-other-c", value),
             ("junk", value),
         ] {
