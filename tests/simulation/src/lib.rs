@@ -4,7 +4,8 @@
 //! make, and what must hold whatever happens (`checks`). It knows the herder by its public interface
 //! only. **Invariant:** no async, no clock, no socket; the same seed gives the same run.
 //!
-//! `SIM_SEED` plays one seed, `SIM_SEEDS` as many as it says, `SIM_TRACE` shows what happens.
+//! `SIM_SEED` plays one seed, `SIM_SEEDS` as many as it says, `SIM_TRACE` shows all that happens in
+//! the shortest schedule that fails.
 
 mod agenda;
 mod checks;

@@ -87,9 +87,10 @@ pub fn play(schedule: &Schedule, trace: bool) -> (Option<String>, u64) {
     outcome.unwrap_or_else(|_| (Some(LAST_PANIC.take()), 0))
 }
 
-/// Leaves out whatever can be left out without the failure going away. Which failure it is may change.
+/// Leaves out whatever can be left out without the failure becoming one of another kind.
 pub fn shrink(failure: &Failure) -> Failure {
     let _quiet = Quiet::new();
+    let wanted = kind(&failure.problem);
     let mut best = failure.clone();
     let mut size = best.schedule.items.len();
     while size > 0 {
@@ -98,13 +99,20 @@ pub fn shrink(failure: &Failure) -> Failure {
             let mut schedule = best.schedule.clone();
             schedule.items.drain(from..(from + size).min(schedule.items.len()));
             match play(&schedule, false).0 {
-                Some(problem) => best = Failure { schedule, problem, ..best },
-                None => from += size,
+                Some(problem) if kind(&problem) == wanted => best = Failure { schedule, problem, ..best },
+                Some(_) | None => from += size,
             }
         }
         size /= 2;
     }
     best
+}
+
+/// The first problem without the numbers and names in it.
+fn kind(problem: &str) -> String {
+    let first = problem.lines().next().unwrap_or_default();
+    let words = first.split(' ').filter(|word| word.len() > 3 && word.chars().all(char::is_alphabetic));
+    words.take(4).collect::<Vec<_>>().join(" ")
 }
 
 impl Failure {
@@ -113,7 +121,7 @@ impl Failure {
         let shrunk = shrink(self);
         let mut text = format!(
             "seed {} fails: {}\n\nreplay: SIM_SEED={} SIM_STEPS={steps} cargo test --release -p bulkhead-simulation \
-             --test seeds -- --nocapture (SIM_TRACE=1 shows all that happens)\n\nthe same in short: {}\n{:?}\n",
+             --test seeds -- --nocapture (SIM_TRACE=1 shows all that happens in the short form)\n\nthe same in short: {}\n{:?}\n",
             self.seed, self.problem, self.seed, shrunk.problem, shrunk.schedule.conditions,
         );
         for item in &shrunk.schedule.items {

@@ -31,7 +31,7 @@ pub struct Schedule {
 }
 
 /// About so many events come to the herders for each item.
-const STEPS_PER_ITEM: u64 = 12;
+const STEPS_PER_ITEM: u64 = 6;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "a-1"];
 const STATES: [TargetState; 3] = [TargetState::Started, TargetState::Paused, TargetState::Stopped];
@@ -87,7 +87,7 @@ fn conditions(dice: &mut Dice, seed: u64, mutation: Option<Mutation>) -> Conditi
     ]);
     let mut workers = vec![common; count];
     if dice.one_in(4) {
-        workers[count - 1] = dice.pick(&[ConnectProtocol::Eager, ConnectProtocol::Compatible]);
+        workers[count - 1] = dice.pick(&[ConnectProtocol::Compatible]);
     }
     Conditions {
         seed,
@@ -145,8 +145,8 @@ impl Maker {
 
     fn request(&mut self) -> Request {
         let name = self.name();
-        match self.dice.below(22) {
-            0..=4 => {
+        match self.dice.below(24) {
+            0..=4 | 22 | 23 => {
                 let config = self.config();
                 Request::CreateConnector { name, config, initial_state: None, offsets: None }
             }
@@ -168,7 +168,7 @@ impl Maker {
             18 => Request::AlterOffsets { name, offsets: self.offsets() },
             19 => Request::ResetTopics { name },
             20 => Request::ConnectorInfo { name },
-            _ => Request::SetLoggerLevel { logger: "connect".to_owned(), level: Some("DEBUG".to_owned()) },
+            21.. => Request::SetLoggerLevel { logger: "connect".to_owned(), level: Some("DEBUG".to_owned()) },
         }
     }
 

@@ -258,9 +258,10 @@ impl Coordinator {
         }
     }
 
-    /// The session of a worker that hasn't been heard of is over. Whoever waits for a join has none.
+    /// The session of a worker that hasn't been heard of is over. Whoever waits for an answer has none.
     pub(crate) fn expire(&mut self, process: ProcessId) -> Vec<Output> {
-        let expired = |member: &Member| member.process == process && member.joining.is_none();
+        let expired =
+            |member: &Member| member.process == process && member.joining.is_none() && member.syncing.is_none();
         let ids: Vec<_> = self.members.iter().filter(|(_, member)| expired(member)).map(|(id, _)| id.clone()).collect();
         ids.iter().for_each(|id| self.remove(id));
         std::mem::take(&mut self.outputs)
