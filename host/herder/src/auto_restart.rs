@@ -74,7 +74,7 @@ impl AutoRestarts {
         self.changed |= self.failed.remove(instance).is_some();
     }
 
-    pub(crate) fn next_deadline(&self) -> Option<Millis> {
+    fn next_deadline(&self) -> Option<Millis> {
         self.failed.values().filter_map(|failures| failures.next).min()
     }
 
@@ -133,7 +133,15 @@ impl Herder {
         self.auto_restarts.note(instance, trace, policy, self.now);
     }
 
+    /// When the next one may be carried out: not beside a change of what runs here.
+    pub(crate) fn auto_restarts_due(&self) -> Option<Millis> {
+        self.auto_restarts.next_deadline().filter(|_| self.must_be_settled().is_ok())
+    }
+
     pub(crate) fn run_auto_restarts(&mut self) {
+        if self.must_be_settled().is_err() {
+            return;
+        }
         for instance in self.auto_restarts.due(self.now) {
             if let Progress::Failed { .. } = self.instances.progress(&instance) {
                 tracing::info!(%instance, "Restarting what failed.");

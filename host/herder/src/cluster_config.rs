@@ -28,6 +28,9 @@ pub(crate) struct ClusterConfig {
     targets: BTreeMap<ConnectorName, TargetState>,
     /// Task records whose commit hasn't come.
     deferred: BTreeMap<ConnectorName, BTreeMap<u32, RawConfig>>,
+    /// Tasks that were committed before their connector was known. A connector that is configured anew
+    /// has its record behind them, and compaction removes the one that was in front.
+    orphans: BTreeMap<ConnectorName, Vec<RawConfig>>,
     fencing: Fencing,
     last_revision: Revision,
     session_key: Option<SessionKey>,
@@ -62,6 +65,9 @@ pub(crate) struct TaskSet {
     pub(crate) applied: RawConfig,
     /// A commit came without all of its task records: the set counts as empty until it is written anew.
     pub(crate) inconsistent: bool,
+    /// Their commit was read before the connector. They run, and whoever runs the connector writes its
+    /// tasks anew, since these could be those of a connector that had the same name.
+    adopted: bool,
 }
 
 impl ClusterConfig {
@@ -93,8 +99,11 @@ impl ClusterConfig {
                 connector.revision = revision;
             }
             None => {
-                let connector = Connector { config: config.clone(), revision, tasks: TaskSet::default() };
-                self.connectors.insert(name.clone(), connector);
+                let mut tasks = TaskSet::default();
+                if let Some(configs) = self.orphans.remove(name) {
+                    tasks = TaskSet { configs, revision, applied: config.clone(), adopted: true, inconsistent: false };
+                }
+                self.connectors.insert(name.clone(), Connector { config: config.clone(), revision, tasks });
             }
         }
     }
@@ -102,17 +111,22 @@ impl ClusterConfig {
     fn remove(&mut self, name: &ConnectorName) {
         self.connectors.remove(name);
         self.deferred.remove(name);
+        self.orphans.remove(name);
     }
 
     fn commit(&mut self, name: &ConnectorName, count: u32) {
         let deferred = self.deferred.remove(name).unwrap_or_default();
         let revision = self.next_revision();
+        let configs: Option<Vec<_>> = (0..count).map(|number| deferred.get(&number).cloned()).collect();
         let Some(connector) = self.connectors.get_mut(name) else {
+            if let Some(configs) = configs {
+                self.orphans.insert(name.clone(), configs);
+            }
             return;
         };
-        let configs: Option<Vec<_>> = (0..count).map(|number| deferred.get(&number).cloned()).collect();
         connector.tasks.revision = revision;
         connector.tasks.inconsistent = configs.is_none();
+        connector.tasks.adopted = false;
         if configs.is_some() {
             connector.tasks.applied = connector.config.clone();
         }
@@ -183,7 +197,7 @@ impl Connector {
     /// Whether these task configurations must be written: they differ from what is there, or what is
     /// there was made from another configuration of the connector.
     pub(crate) fn tasks_differ(&self, configs: &[RawConfig]) -> bool {
-        self.tasks.inconsistent || self.tasks.configs != configs || self.applied_differs()
+        self.tasks.inconsistent || self.tasks.adopted || self.tasks.configs != configs || self.applied_differs()
     }
 
     fn applied_differs(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::Herder;
 use crate::api::Effect;
 use crate::assignment::Assignment;
 use crate::membership::Phase;
+use crate::requests::shutting_down;
 
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,9 @@ impl Herder {
             return;
         }
         self.ending = Some(Ending::Ended);
+        for id in std::mem::take(&mut self.open) {
+            self.reply(id, Err(shutting_down()));
+        }
         if let Some(membership) = &mut self.membership {
             membership.phase = Phase::Left;
             self.effects.push(Effect::Leave { reason: "the worker is shutting down".to_owned() });

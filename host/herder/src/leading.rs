@@ -11,7 +11,7 @@ use crate::api::{ConfigRecord, Effect, Millis, Refusal, Secret, SessionKey, Stat
 use crate::assignor::incremental::{Round, Share};
 use crate::assignor::{Configured, eager};
 use crate::membership::{Candidate, Election, Membership, Phase};
-use crate::protocol::{Assignment, AssignmentError, ConnectProtocol, MemberMetadata, Work};
+use crate::protocol::{Assignment, AssignmentError, ConnectProtocol, MAX_STRING, MemberMetadata, Work};
 use crate::questions::Question;
 use crate::session;
 
@@ -64,7 +64,14 @@ impl Herder {
     /// Says who is to do what, by what this worker has read of the config log.
     fn share_out(&mut self, election: &Election) {
         let (own, newest) = (self.config_offset, election.newest_offset());
-        let assignments = if own < newest {
+        let assignments = if self.may_run_unseen(election) {
+            // Whoever runs something stops it now, and comes again.
+            if let Some(membership) = &mut self.membership {
+                membership.round_follows = true;
+            }
+            let nothing = |_: &Candidate| Assignment { config_offset: own, ..Assignment::default() };
+            election.members.iter().map(nothing).collect()
+        } else if own < newest {
             tracing::warn!(own, newest, "A worker says that it has read more of the config log than there is.");
             let refusal = |_: &Candidate| Assignment {
                 error: AssignmentError::ConfigMismatch,
@@ -93,6 +100,15 @@ impl Herder {
         };
         let assignments = election.members.iter().zip(assignments).filter_map(encode).collect();
         self.effects.push(Effect::Assign { generation: election.generation, assignments });
+    }
+
+    /// Whether members may run what they don't say: in an eager group they say nothing, because they have
+    /// stopped everything; those that come from a cooperative generation haven't.
+    fn may_run_unseen(&self, election: &Election) -> bool {
+        let before = self.membership.as_ref().and_then(|membership| membership.protocol);
+        election.protocol == ConnectProtocol::Eager
+            && before != Some(ConnectProtocol::Eager)
+            && election.members.len() > 1
     }
 
     /// In the order of the members.
@@ -149,7 +165,9 @@ impl Herder {
     fn configured(&self) -> Configured {
         let count =
             |name: &ConnectorName| self.cluster.get(name).map_or(0, |connector| connector.task_numbers().count());
-        self.cluster.names().map(|name| (name.clone(), u32::try_from(count(name)).unwrap_or(u32::MAX))).collect()
+        // A longer name fits no assignment; only another program can have configured it.
+        let names = self.cluster.names().filter(|name| name.as_str().len() <= MAX_STRING);
+        names.map(|name| (name.clone(), u32::try_from(count(name)).unwrap_or(u32::MAX))).collect()
     }
 
     pub(crate) fn leads(&self) -> bool {
@@ -208,6 +226,10 @@ impl Herder {
         let Some(membership) = self.membership.as_ref().filter(|membership| membership.leads) else {
             return;
         };
+        if membership.expects_round {
+            // What was taken away says farewell itself.
+            return;
+        }
         let generation = membership.generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0);
         let is_lost = |instance: &Instance| self.cluster.has(instance) && !self.owners.contains_key(instance);
         let lost: Vec<_> = self.statuses.instances().filter(is_lost).collect();
@@ -224,7 +246,8 @@ impl Herder {
     /// When the session key has to be made or made anew; none if that is not up to this worker.
     pub(crate) fn key_due(&self) -> Option<Millis> {
         let membership = self.membership.as_ref()?;
-        if !(membership.leads && membership.signs() && membership.is_settled()) || self.new_key.under_way.is_some() {
+        let is_ours = membership.leads && membership.signs() && membership.is_settled();
+        if !is_ours || self.new_key.under_way.is_some() {
             return None;
         }
         let keys = &membership.settings.keys;
@@ -236,7 +259,7 @@ impl Herder {
     }
 
     pub(crate) fn rotate_key(&mut self) {
-        if !self.key_due().is_some_and(|due| due <= self.now) {
+        if self.key_due().is_none_or(|due| due > self.now) {
             return;
         }
         let Some(membership) = &self.membership else {

@@ -107,6 +107,8 @@ pub struct Herder {
     owners: BTreeMap<Instance, String>,
     new_key: NewKey,
     ending: Option<Ending>,
+    /// Requests that wait for their answer.
+    open: BTreeSet<RequestId>,
     view: Arc<ClusterView>,
     /// Connectors that look different since the view was made.
     touched: BTreeSet<ConnectorName>,
@@ -139,6 +141,7 @@ impl Herder {
             owners: BTreeMap::new(),
             new_key: NewKey::default(),
             ending: None,
+            open: BTreeSet::new(),
             touched: BTreeSet::new(),
             now: Millis::default(),
             effects: Vec::new(),
@@ -152,6 +155,7 @@ impl Herder {
     /// promised.
     pub fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect> {
         self.now = now;
+        self.instances.allow_starts(self.membership.as_ref().is_none_or(Membership::may_start));
         match event {
             Event::Request { id, request } => self.request(id, request),
             Event::Plugins(plugins) => self.plugins_changed(plugins),
@@ -252,6 +256,7 @@ impl Herder {
     }
 
     fn reply(&mut self, id: RequestId, answer: Result<Reply, Refusal>) {
+        self.open.remove(&id);
         self.effects.push(Effect::Reply { id, answer });
     }
 
@@ -267,7 +272,7 @@ impl Herder {
             statuses,
             self.reconfigurations.next_deadline(),
             self.leftovers.next_deadline(),
-            self.auto_restarts.next_deadline(),
+            self.auto_restarts_due(),
             self.membership.as_ref().and_then(Membership::next_deadline),
             self.restarts_due(),
             self.key_due(),

@@ -22,8 +22,9 @@ pub(crate) struct Membership {
     pub(crate) leader_url: Option<String>,
     /// When everybody is to join again, because work was lost that may come back.
     pub(crate) scheduled: Option<Millis>,
-    /// The present round took something away.
-    pub(crate) revoked: bool,
+    /// This worker has to join again once the present round is done: what was taken away from it may be
+    /// given to others then.
+    pub(crate) round_follows: bool,
     /// This worker, as the leader, took something away from somebody: another round follows.
     pub(crate) expects_round: bool,
     /// The worker itself asked to leave, and hasn't been told that it did.
@@ -108,7 +109,7 @@ impl Membership {
             leads: false,
             leader_url: None,
             scheduled: None,
-            revoked: false,
+            round_follows: false,
             expects_round: false,
             asked_to_leave: false,
             failed_reads: 0,
@@ -119,6 +120,11 @@ impl Membership {
     /// No rebalance is under way or expected.
     pub(crate) fn is_settled(&self) -> bool {
         self.phase == Phase::Settled && !self.expects_round
+    }
+
+    /// Whether what is assigned here may be started: not while others may have been given it.
+    pub(crate) fn may_start(&self) -> bool {
+        self.phase == Phase::Settled
     }
 
     /// Whether internal requests are signed.

@@ -33,7 +33,7 @@ impl Herder {
         let Some(membership) = &mut self.membership else {
             return;
         };
-        if matches!(membership.phase, Phase::Leaving | Phase::Left) {
+        if matches!(membership.phase, Phase::Starting | Phase::Leaving | Phase::Left) {
             return;
         }
         match event {
@@ -100,7 +100,7 @@ impl Herder {
         };
         membership.phase = Phase::Joining;
         membership.scheduled = None;
-        membership.revoked = false;
+        membership.round_follows = false;
         membership.expects_round = false;
         self.owners.clear();
         let protocols = membership.settings.protocol.offered().filter_map(|protocol| {
@@ -232,7 +232,7 @@ impl Herder {
         if matches!(membership.phase, Phase::Revoking { again: true, .. }) {
             return self.join();
         }
-        membership.revoked = true;
+        membership.round_follows = true;
         self.resolve();
     }
 
@@ -271,14 +271,15 @@ impl Herder {
             return self.join();
         }
         let work = held.assigned.clone();
-        let revoked = membership.revoked;
+        let round_follows = membership.round_follows;
         membership.failed_reads = 0;
         membership.phase = Phase::Settled;
+        self.instances.allow_starts(true);
         self.run_only(work);
         self.clean_up_statuses();
         self.report_lost();
-        if revoked {
-            // What was taken away here may be given to others now.
+        self.report_found();
+        if round_follows {
             self.join();
         }
     }
@@ -355,7 +356,7 @@ impl Herder {
         let Some(membership) = &self.membership else {
             return;
         };
-        if !membership.next_deadline().is_some_and(|due| due <= now) {
+        if membership.next_deadline().is_none_or(|due| due > now) {
             return;
         }
         match &membership.phase {

@@ -9,6 +9,7 @@ use crate::lifecycle::not_found;
 
 impl Herder {
     pub(crate) fn request(&mut self, id: RequestId, request: Request) {
+        self.open.insert(id);
         if let Err(refusal) = self.may_take(&request) {
             return self.reply(id, Err(refusal));
         }
@@ -48,7 +49,7 @@ impl Herder {
     /// Whether this worker is the one to ask. What only an owner may do is looked at later.
     fn may_take(&self, request: &Request) -> Result<(), Refusal> {
         if self.ending.is_some() {
-            return Err(Refusal::Unavailable("The worker is shutting down".to_owned()));
+            return Err(shutting_down());
         }
         match request {
             Request::CreateConnector { .. }
@@ -84,6 +85,10 @@ impl Herder {
     fn connector_config(&self, name: &ConnectorName) -> Option<Reply> {
         Some(Reply::Config(self.cluster.get(name)?.config.clone()))
     }
+}
+
+pub(crate) fn shutting_down() -> Refusal {
+    Refusal::Unavailable("The worker is shutting down".to_owned())
 }
 
 /// The name of a new connector, without the space around it as Java sees it.

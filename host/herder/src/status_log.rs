@@ -6,6 +6,7 @@ use bulkhead_model::{ConnectorName, Instance, State};
 
 use crate::Herder;
 use crate::api::{Effect, Millis, Status, StatusRecord, Token};
+use crate::membership::Membership;
 use crate::questions::Question;
 use crate::statuses::StatusKey;
 
@@ -107,7 +108,30 @@ impl Herder {
 
     pub(crate) fn status_record(&mut self, record: &StatusRecord) {
         self.statuses.apply(record);
-        self.touch(record.key().connector());
+        let key = record.key();
+        self.touch(key.connector());
+        if let StatusKey::Instance(instance) = key
+            && self.membership.as_ref().is_some_and(Membership::may_start)
+        {
+            self.contradict(&instance);
+        }
+    }
+
+    /// Others took this worker for dead and said so of what it runs.
+    pub(crate) fn report_found(&mut self) {
+        for instance in self.statuses.instances().collect::<Vec<_>>() {
+            self.contradict(&instance);
+        }
+    }
+
+    fn contradict(&mut self, instance: &Instance) {
+        let is_unassigned = self.statuses.of(instance).is_some_and(|status| status.state == State::Unassigned);
+        if !is_unassigned || !self.assignment.includes(instance) || self.is_being_reported(instance) {
+            return;
+        }
+        if let Some((state, version)) = self.instances.state(instance) {
+            self.report(instance, state, version);
+        }
     }
 
     fn plugin_version(&self, name: &ConnectorName) -> Option<String> {

@@ -71,6 +71,8 @@ pub(crate) enum Progress<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Instances {
     slots: BTreeMap<Instance, Slot>,
+    /// What is to start waits meanwhile; what is to stop doesn't.
+    holds_starts: bool,
     last_run: u64,
 }
 
@@ -208,6 +210,11 @@ impl Instances {
         actions
     }
 
+    /// What waited is started when it is wanted the next time.
+    pub(crate) fn allow_starts(&mut self, allowed: bool) {
+        self.holds_starts = !allowed;
+    }
+
     /// Says what must be done next, now that what is wanted or what is has changed.
     fn settle(&mut self, instance: &Instance) -> Vec<Action> {
         let Some(slot) = self.slots.get_mut(instance) else {
@@ -220,6 +227,7 @@ impl Instances {
             return Vec::new();
         };
         match &mut slot.life {
+            Life::Gone | Life::Failed { .. } if self.holds_starts => Vec::new(),
             Life::Gone => vec![self.start(instance, wanted)],
             Life::Failed { spec, .. } if may_start_again(instance, *spec, wanted) => vec![self.start(instance, wanted)],
             Life::Starting { spec, .. } if spec.revision != wanted.revision => slot.life.stop(Ending::Replaced),
@@ -264,6 +272,14 @@ impl Instances {
     /// Runs up to this one have been started.
     pub(crate) fn last_run(&self) -> Run {
         Run(self.last_run)
+    }
+
+    /// The state that it is in and the version it runs in, if it is up.
+    pub(crate) fn state(&self, instance: &Instance) -> Option<(State, Option<String>)> {
+        match &self.slots.get(instance)?.life {
+            Life::Up { reached, version, .. } => Some((state_of(*reached), version.clone())),
+            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } | Life::Failed { .. } => None,
+        }
     }
 
     /// Whether something of it exists in the worker.
