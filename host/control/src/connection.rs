@@ -8,6 +8,8 @@ mod frame;
 mod oauth;
 mod sasl;
 mod scram;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod versions;
 

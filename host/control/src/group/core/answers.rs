@@ -119,13 +119,14 @@ impl Core {
                 self.look_up.backoff.failed(now);
                 self.backoff.failed(now);
             }
-            (_, E::CoordinatorLoadInProgress) => self.backoff.failed(now),
             (Kind::Heartbeat, E::RebalanceInProgress) => self.rebalance_began(now),
-            (Kind::Join | Kind::Sync, E::RebalanceInProgress) => {
+            (Kind::Join, E::RebalanceInProgress) => self.backoff.failed(now),
+            (_, E::UnknownMemberId | E::IllegalGeneration) => self.disowned(now, code),
+            (Kind::Sync, code) if code == E::RebalanceInProgress || code.is_retriable() => {
                 self.phase = Phase::Joining;
                 self.backoff.failed(now);
             }
-            (_, E::UnknownMemberId | E::IllegalGeneration) => self.disowned(now, code),
+            (_, code) if code.is_retriable() => self.backoff.failed(now),
             (Kind::Join, _) => self.fail(explain("joining the group", code, message)),
             (Kind::Sync, _) => self.fail(explain("taking part in the assignment", code, message)),
             (Kind::Heartbeat, _) => self.fail(explain("staying in the group", code, message)),
