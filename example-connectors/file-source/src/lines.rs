@@ -2,8 +2,10 @@ use std::io::{self, Read};
 
 use memchr::memchr2;
 
-/// How much is read from the file at a time.
+/// How much is read from the file at a time, once there is so much to read.
 const CHUNK: usize = 128 * 1024;
+/// And at first: most files grow by little at a time, and a buffer is never given back.
+const FIRST_CHUNK: usize = 8 * 1024;
 
 /// Cuts what a reader gives into lines, and knows the position behind each.
 ///
@@ -33,7 +35,7 @@ pub struct Line<'a> {
 impl Lines {
     /// Lines of a file from which everything before `position` was read already.
     pub fn from_position(position: u64) -> Self {
-        Self { buffer: vec![0; CHUNK], start: 0, end: 0, searched: 0, position }
+        Self { buffer: Vec::new(), start: 0, end: 0, searched: 0, position }
     }
 
     /// Where the first line that wasn't handed out begins.
@@ -76,13 +78,14 @@ impl Lines {
         Some(Line { text: &self.buffer[line], next: self.position })
     }
 
-    /// Moves the unfinished line to the front, and makes the buffer larger if it fills it.
+    /// Moves the unfinished line to the front, and makes the buffer larger if it fills it, or if the last chunk did.
     fn make_room(&mut self) {
+        let filled = self.end == self.buffer.len() && self.buffer.len() < CHUNK;
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.end > self.buffer.len() / 2 {
-            self.buffer.resize(self.buffer.len() * 2, 0);
+        if filled || self.end > self.buffer.len() / 2 {
+            self.buffer.resize((self.buffer.len() * 2).max(FIRST_CHUNK), 0);
         }
     }
 }
@@ -96,9 +99,10 @@ mod tests {
         let mut lines = Lines::from_position(0);
         let mut found = Vec::new();
         for mut piece in text.as_bytes().chunks(size) {
-            lines.fill(&mut piece).unwrap();
-            while let Some(line) = lines.next_line() {
-                found.push((String::from_utf8(line.text.to_vec()).unwrap(), line.next));
+            while lines.fill(&mut piece).unwrap() > 0 {
+                while let Some(line) = lines.next_line() {
+                    found.push((String::from_utf8(line.text.to_vec()).unwrap(), line.next));
+                }
             }
         }
         found
