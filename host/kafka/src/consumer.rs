@@ -40,8 +40,8 @@ pub struct SinkConsumer {
     ended: oneshot::Receiver<()>,
 }
 
-/// `max.poll.records`, as in Java.
-const MAX_POLL_RECORDS: usize = 500;
+/// `max.poll.records` of those who don't set it: no bound of ours, the pipeline has its own.
+const MAX_POLL_RECORDS: usize = usize::MAX;
 
 /// How long `close` waits for the member to have left; it goes on leaving afterwards.
 const LEAVE_WAIT: Duration = Duration::from_secs(5);

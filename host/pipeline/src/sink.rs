@@ -21,7 +21,8 @@ pub use run::SinkLoop;
 pub struct SinkSettings {
     /// `offset.flush.interval.ms`
     pub flush_interval: Duration,
-    /// `max.poll.records` of the consumer.
+    /// `max.poll.records` of the consumer. The default isn't Java's 500: a `put` crosses threads four times,
+    /// whatever it carries.
     pub max_records: usize,
     /// No batch is larger than this, unless its first record is.
     pub max_bytes: usize,
@@ -29,6 +30,6 @@ pub struct SinkSettings {
 
 impl Default for SinkSettings {
     fn default() -> Self {
-        Self { flush_interval: Duration::from_secs(60), max_records: 500, max_bytes: 8 << 20 }
+        Self { flush_interval: Duration::from_secs(60), max_records: 2_000, max_bytes: 8 << 20 }
     }
 }

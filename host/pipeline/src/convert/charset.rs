@@ -45,7 +45,8 @@ impl Charset {
     /// The text of bytes; U+FFFD in place of what is malformed.
     pub(super) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
-            Self::Utf8 => String::from_utf8_lossy(bytes),
+            // The lossy way alone looks at every byte by itself.
+            Self::Utf8 => std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed),
             Self::Ascii => bytes.iter().map(|byte| if *byte < 0x80 { char::from(*byte) } else { '\u{fffd}' }).collect(),
             Self::Latin1 => bytes.iter().map(|byte| char::from(*byte)).collect(),
             Self::Utf16 => match bytes {
