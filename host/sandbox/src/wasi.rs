@@ -28,6 +28,8 @@ pub(crate) fn add_to_linker(linker: &mut Linker<Tenant>) -> wasmtime::Result<()>
 /// What a store's guest sees of the world.
 pub(crate) fn context(grant: &Grant, shared: &Arc<Shared>) -> Result<(WasiCtx, Lookups), PluginError> {
     let egress = Arc::new(Egress::new(grant.network.clone()));
+    // Files block on threads of their own, not on the guests' (`allow_blocking_current_thread`): a named
+    // pipe or a hanging file server would hold up neighbours, and no deadline could end it.
     let mut wasi = WasiCtx::builder();
     wasi.stdout(Stdio::new(shared, Stream::Stdout))
         .stderr(Stdio::new(shared, Stream::Stderr))
