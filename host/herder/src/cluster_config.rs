@@ -31,6 +31,9 @@ pub(crate) struct ClusterConfig {
     /// Tasks that were committed before their connector was known. A connector that is configured anew
     /// has its record behind them, and compaction removes the one that was in front.
     orphans: BTreeMap<ConnectorName, Vec<RawConfig>>,
+    /// How many tasks the last commit of each name spoke of, kept across the deletion of the connector:
+    /// its commit stays in the log.
+    committed: BTreeMap<ConnectorName, u32>,
     fencing: Fencing,
     last_revision: Revision,
     session_key: Option<SessionKey>,
@@ -118,6 +121,7 @@ impl ClusterConfig {
         let deferred = self.deferred.remove(name).unwrap_or_default();
         let revision = self.next_revision();
         let configs: Option<Vec<_>> = (0..count).map(|number| deferred.get(&number).cloned()).collect();
+        self.committed.insert(name.clone(), count);
         let Some(connector) = self.connectors.get_mut(name) else {
             if let Some(configs) = configs {
                 self.orphans.insert(name.clone(), configs);
@@ -150,6 +154,12 @@ impl ClusterConfig {
 
     pub(crate) fn contains(&self, name: &ConnectorName) -> bool {
         self.connectors.contains_key(name)
+    }
+
+    /// Whether the log still has a commit of tasks of a connector that was deleted. Once compaction has
+    /// removed what tells of the deletion, they would be taken for those of a new one of that name.
+    pub(crate) fn has_old_tasks(&self, name: &ConnectorName) -> bool {
+        !self.contains(name) && self.committed.get(name).is_some_and(|count| *count > 0)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &ConnectorName> {

@@ -116,7 +116,8 @@ impl Herder {
         let exists = self.cluster.contains(name);
         let target = initial_state.map(|state| ConfigRecord::TargetState { name: name.clone(), state: Some(state) });
         let connector = ConfigRecord::Connector { name: name.clone(), config: Some(config) };
-        let records = target.into_iter().chain([connector]).collect();
+        let no_tasks = self.cluster.has_old_tasks(name).then(|| ConfigRecord::Commit { name: name.clone(), tasks: 0 });
+        let records = no_tasks.into_iter().chain(target).chain([connector]).collect();
         self.write(name, [records], Then::Stored { id, created: !exists });
     }
 

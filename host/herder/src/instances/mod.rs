@@ -274,11 +274,12 @@ impl Instances {
         Run(self.last_run)
     }
 
-    /// The state that it is in and the version it runs in, if it is up.
+    /// The state that it is in and the version it runs in, if it is up or has failed.
     pub(crate) fn state(&self, instance: &Instance) -> Option<(State, Option<String>)> {
         match &self.slots.get(instance)?.life {
             Life::Up { reached, version, .. } => Some((state_of(*reached), version.clone())),
-            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } | Life::Failed { .. } => None,
+            Life::Failed { trace, .. } => Some((State::Failed { trace: trace.clone() }, None)),
+            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } => None,
         }
     }
 
