@@ -1,18 +1,23 @@
 //! A worker as a process, for tests from end to end, for the demo and for benches.
 //!
-//! Start at [`Worker::start`]. The binary is `target/release/bulkhead`, the plugins are in
+//! Start at [`Setup::start`] for one standalone worker, at [`Cluster`] for several that share their work. The binary is `target/release/bulkhead`, the plugins are in
 //! `target/plugins`; `cargo xtask` builds both.
 
+pub mod apache;
+mod cluster;
 mod rest;
+mod topics;
 mod worker;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
+pub use cluster::{Cluster, DELAY, HEARTBEAT, Instance, Kind, Owner, Owners, SESSION};
 pub use rest::Rest;
-pub use worker::{Kafka, Setup, Worker};
+pub use topics::{Described, Record, Topics};
+pub use worker::{Kafka, Setup, Signal, Worker};
 
 /// The workspace's own folder.
 pub fn root() -> &'static Path {
@@ -23,6 +28,12 @@ pub fn root() -> &'static Path {
 /// Where the example and test plugins are.
 pub fn plugins() -> PathBuf {
     root().join("target/plugins")
+}
+
+fn binary() -> anyhow::Result<PathBuf> {
+    let binary = root().join("target/release/bulkhead");
+    ensure!(binary.exists(), "{} is missing: run `cargo build --release -p bulkhead`", binary.display());
+    Ok(binary)
 }
 
 /// The address of the real Kafka that `cargo xtask test` has started; says so in one line if there is

@@ -75,6 +75,18 @@ impl Rest {
         Ok(all.map(|part| part["state"].as_str().unwrap_or_default().to_owned()).collect())
     }
 
+    /// The body of a good answer that isn't JSON.
+    pub fn text(&self, path: &str) -> anyhow::Result<String> {
+        let mut answer = self.agent.get(format!("{}{path}", self.base)).call()?;
+        ensure!(answer.status().is_success(), "GET {path}: {}", answer.status());
+        Ok(answer.body_mut().read_to_string()?)
+    }
+
+    /// Status of the answer alone; for requests that may be refused.
+    pub fn status(&self, method: &str, path: &str) -> anyhow::Result<u16> {
+        Ok(self.ask(method, path, None)?.0)
+    }
+
     /// Waits until connector and tasks are in this state.
     pub fn wait(&self, name: &str, state: &str, tasks: usize) -> anyhow::Result<()> {
         let reached = || {

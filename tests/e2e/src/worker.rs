@@ -1,14 +1,14 @@
 //! The process.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use crate::{Rest, eventually, plugins, root};
+use crate::apache::free_ports;
+use crate::{Rest, binary, eventually, plugins};
 
 /// How long a worker may take until it answers, on a machine that compiles plugins at the same time.
 const START: Duration = Duration::from_secs(60);
@@ -46,7 +46,7 @@ pub struct Worker {
 impl Setup {
     /// A standalone worker in this folder, on a free port that stays the same over restarts.
     pub fn new(kafka: Kafka, folder: &Path) -> anyhow::Result<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let [port] = free_ports()?;
         let folder = folder.canonicalize()?;
         Ok(Self { kafka, folder, properties: Vec::new(), connectors: Vec::new(), topics: Vec::new(), port })
     }
@@ -83,11 +83,9 @@ impl Setup {
 
     /// The command that runs the worker, its files written.
     pub fn command(&self) -> anyhow::Result<Command> {
-        let binary = root().join("target/release/bulkhead");
-        ensure!(binary.exists(), "{} is missing: run `cargo build --release -p bulkhead`", binary.display());
         let properties = self.folder.join("worker.properties");
         fs::write(&properties, self.properties())?;
-        let mut command = Command::new(binary);
+        let mut command = Command::new(binary()?);
         command.arg("connect-standalone");
         if let Kafka::Embedded = self.kafka {
             command.arg("--embedded-kafka");
@@ -101,18 +99,45 @@ impl Setup {
 
     /// Starts the worker and waits until it answers.
     pub fn start(&self) -> anyhow::Result<Worker> {
-        let log = self.folder.join("worker.log");
-        let output = File::options().create(true).append(true).open(&log)?;
-        let child = self.command()?.stdout(output.try_clone()?).stderr(output).spawn()?;
-        let rest = Rest::new(&format!("http://127.0.0.1:{}", self.port));
-        let mut worker = Worker { rest, child, log };
+        let mut worker = Worker::spawn(self.command()?, self.port, &self.folder)?;
         worker.wait_until_it_answers()?;
         Ok(worker)
     }
 }
 
+/// What a process can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// End, as an operator asks for it.
+    Term,
+    /// Stand still: connections stay open, nothing answers.
+    Freeze,
+    Thaw,
+}
+
+impl Signal {
+    pub(crate) fn send(self, process: u32) -> anyhow::Result<()> {
+        let name = match self {
+            Self::Term => "-TERM",
+            Self::Freeze => "-STOP",
+            Self::Thaw => "-CONT",
+        };
+        let sent = Command::new("kill").args([name, &process.to_string()]).status()?;
+        ensure!(sent.success(), "kill {name} failed");
+        Ok(())
+    }
+}
+
 impl Worker {
-    fn wait_until_it_answers(&mut self) -> anyhow::Result<()> {
+    /// Starts the process of a worker that will listen on this port, and keeps what it says in this folder.
+    pub(crate) fn spawn(mut command: Command, port: u16, folder: &Path) -> anyhow::Result<Self> {
+        let log = folder.join("worker.log");
+        let output = File::options().create(true).append(true).open(&log)?;
+        let child = command.stdout(output.try_clone()?).stderr(output).spawn()?;
+        Ok(Self { rest: Rest::new(&format!("http://127.0.0.1:{port}")), child, log })
+    }
+
+    pub(crate) fn wait_until_it_answers(&mut self) -> anyhow::Result<()> {
         let rest = self.rest.clone();
         let answered = eventually("the worker answers", START, || match self.child.try_wait() {
             Ok(None) => rest.ask("GET", "/", None).ok().map(|_| Ok(())),
@@ -128,6 +153,10 @@ impl Worker {
         self.child.id()
     }
 
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        signal.send(self.pid())
+    }
+
     /// As `kill -9` does.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill()?;
@@ -137,8 +166,7 @@ impl Worker {
 
     /// Asks it to end, as an operator would, and waits.
     pub fn terminate(mut self) -> anyhow::Result<ExitStatus> {
-        let asked = Command::new("kill").arg(self.pid().to_string()).status()?;
-        ensure!(asked.success(), "kill failed");
+        self.signal(Signal::Term)?;
         eventually("the worker ends", Duration::from_secs(30), || self.child.try_wait().ok().flatten())
     }
 
@@ -177,7 +205,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.kill();
         if std::thread::panicking() {
-            eprintln!("--- the worker's log ends with ---\n{}", self.log_tail());
+            eprintln!("--- the log of {} ends with ---\n{}", self.rest.base(), self.log_tail());
         }
     }
 }

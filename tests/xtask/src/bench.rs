@@ -1,12 +1,11 @@
 //! Benches. Figures are for comparison inside one run on one machine.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
-use bulkhead_e2e::{Kafka, Setup, root};
+use anyhow::{bail, ensure};
+use bulkhead_e2e::{Kafka, Setup, apache, root};
 
-use crate::broker;
 use crate::{build, prerequisites};
 
 /// Starts of the worker of which the median counts.
@@ -71,14 +70,26 @@ fn startup() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// File to topic and topic to file, on real Kafka; with the peer, side by side on the same broker.
+/// What is promised against the peer: the median of the rounds' ratios.
+const TIMES_SOURCE: f64 = 3.0;
+const TIMES_SINK: f64 = 2.0;
+
+/// Records per second of one worker in one round.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    source: f64,
+    sink: f64,
+}
+
+/// File to topic and topic to file, on real Kafka; with the peer, side by side on the same broker, and
+/// failing if we aren't faster by as much as is promised.
 pub fn worker(peer: Peer) -> anyhow::Result<()> {
     prerequisites::check(prerequisites::KAFKA)?;
     build::plugins()?;
     build::worker()?;
     build::run("cargo", ["build", "--release", "--package", "bulkhead-bench"])?;
     let folder = tempfile::tempdir()?;
-    let kafka = broker::Kafka::fetch()?;
+    let kafka = apache::Kafka::fetch()?;
     let broker = kafka.start_broker(&folder.path().join("broker"))?;
     let ours = folder.path().join("bulkhead");
     std::fs::create_dir_all(&ours)?;
@@ -87,8 +98,7 @@ pub fn worker(peer: Peer) -> anyhow::Result<()> {
         let bench = root().join("target/release/bulkhead-bench");
         let mut command = Command::new(bench);
         command.args(["worker", "--name", name, "--url", url, "--bootstrap", &broker.address(), "--folder"]);
-        command.arg(&ours);
-        build::run_command(&mut command)
+        rates(command.arg(&ours))
     };
     let apache = match peer {
         Peer::None => None,
@@ -98,12 +108,42 @@ pub fn worker(peer: Peer) -> anyhow::Result<()> {
         }
     };
     // The first round warms both up; of the next three the figures are to be compared.
+    let mut ratios = Vec::new();
     for round in ["warm-up", "1", "2", "3"] {
         println!("-- round {round}");
-        measure("bulkhead", worker.rest.base())?;
-        if let Some(apache) = &apache {
-            measure("apache", &apache.url())?;
+        let ours = measure("bulkhead", worker.rest.base())?;
+        let Some(apache) = &apache else { continue };
+        let theirs = measure("apache", &apache.url())?;
+        let ratio = Rates { source: ours.source / theirs.source, sink: ours.sink / theirs.sink };
+        println!("bulkhead / apache: source {:.2}, sink {:.2}", ratio.source, ratio.sink);
+        if round != "warm-up" {
+            ratios.push(ratio);
         }
     }
+    if apache.is_some() { check_ratios(&ratios) } else { Ok(()) }
+}
+
+/// Runs one measurement, shows what it prints and reads the two figures in it.
+fn rates(command: &mut Command) -> anyhow::Result<Rates> {
+    let output = command.stderr(Stdio::inherit()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    ensure!(output.status.success(), "the measurement failed with {}", output.status);
+    let figures: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [source, sink] = figures[..] else { bail!("the measurement printed no two figures: {text}") };
+    Ok(Rates { source, sink })
+}
+
+fn check_ratios(ratios: &[Rates]) -> anyhow::Result<()> {
+    let median = |of: fn(&Rates) -> f64| {
+        let mut sorted: Vec<f64> = ratios.iter().map(of).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    };
+    let (source, sink) = (median(|ratio| ratio.source), median(|ratio| ratio.sink));
+    println!(
+        "median of the ratios: source {source:.2} (at least {TIMES_SOURCE}), sink {sink:.2} (at least {TIMES_SINK})"
+    );
+    ensure!(source >= TIMES_SOURCE && sink >= TIMES_SINK, "a ratio is below what is promised");
     Ok(())
 }

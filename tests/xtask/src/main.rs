@@ -1,7 +1,6 @@
 //! Everything around the code. `cargo xtask` without arguments says what there is.
 
 mod bench;
-mod broker;
 mod build;
 mod demo;
 mod prerequisites;

@@ -4,9 +4,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
+use bulkhead_e2e::apache::Kafka;
 use bulkhead_e2e::root;
 
-use crate::broker::Kafka;
 use crate::{build, prerequisites, tidy};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::worker::Signal;
+
 const VERSION: &str = "4.3.1";
 
 /// Log4j of the same series as Kafka's own distribution ships.
@@ -29,7 +31,9 @@ pub struct Kafka {
 #[derive(Debug)]
 pub struct Broker {
     port: u16,
-    _process: Process,
+    kafka: Kafka,
+    dir: PathBuf,
+    process: Process,
 }
 
 /// A worker of Apache Kafka Connect.
@@ -56,10 +60,14 @@ impl Kafka {
         let properties = dir.join("server.properties");
         fs::write(&properties, broker_properties(dir, port, controller))?;
         self.format(&properties, &dir.join("format.log"))?;
-        let log = dir.join("broker.log");
-        let mut process = self.java(&log, "kafka.Kafka", &[&properties])?;
+        let process = self.run_broker(dir)?;
+        Ok(Broker { port, kafka: self.clone(), dir: dir.to_owned(), process })
+    }
+
+    fn run_broker(&self, dir: &Path) -> Result<Process> {
+        let mut process = self.java(&dir.join("broker.log"), "kafka.Kafka", &[&dir.join("server.properties")])?;
         process.wait_until("the broker", |log| Ok(fs::read_to_string(log)?.contains("Kafka Server started")))?;
-        Ok(Broker { port, _process: process })
+        Ok(process)
     }
 
     /// Starts a standalone worker of Apache's that keeps what it keeps in `dir`, and waits until its REST interface
@@ -75,6 +83,19 @@ impl Kafka {
         Ok(Peer { port, _process: process })
     }
 
+    /// The command of a worker of a cluster, with these properties.
+    pub(crate) fn distributed(&self, properties: &Path) -> Command {
+        let mut command = self.jvm();
+        // It is up sooner, and runs for seconds only.
+        command.arg("-XX:TieredStopAtLevel=1").arg("org.apache.kafka.connect.cli.ConnectDistributed").arg(properties);
+        command
+    }
+
+    /// What `plugin.path` has to be for the file connectors.
+    pub(crate) fn plugins(&self) -> PathBuf {
+        self.home.join("plugins")
+    }
+
     /// Prepares the data folder, which the broker insists on.
     fn format(&self, properties: &Path, log: &Path) -> Result<()> {
         let cluster = "MkU3OEVBNTcwNTJENDM2Qg";
@@ -86,19 +107,21 @@ impl Kafka {
 
     fn java(&self, log: &Path, class: &str, arguments: &[&Path]) -> Result<Process> {
         let out = File::create(log)?;
-        let child = Command::new("java")
+        let mut command = self.jvm();
+        command.arg(class).args(arguments).stderr(out.try_clone()?).stdout(out);
+        let child = command.spawn().context("`java` could not be started; Java 17 is needed")?;
+        Ok(Process { child, log: log.to_owned() })
+    }
+
+    fn jvm(&self) -> Command {
+        let mut command = Command::new("java");
+        command
             .arg("-Xmx512m")
             .arg(format!("-Dlog4j2.configurationFile={}", self.home.join("log4j2.properties").display()))
             .arg("-cp")
             .arg(self.home.join("lib").join("*"))
-            .arg(class)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(out.try_clone()?)
-            .stdout(out)
-            .spawn()
-            .context("`java` could not be started; Java 17 is needed")?;
-        Ok(Process { child, log: log.to_owned() })
+            .stdin(Stdio::null());
+        command
     }
 
     fn worker_properties(&self, broker: &Broker, dir: &Path, port: u16) -> String {
@@ -113,7 +136,7 @@ offset.flush.interval.ms=5000
 offset.storage.file.filename={}
 ",
             broker.address(),
-            self.home.join("plugins").display(),
+            self.plugins().display(),
             dir.join("offsets").display(),
         )
     }
@@ -123,6 +146,28 @@ impl Broker {
     /// What to put into `bootstrap.servers`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// As if its machine hung: connections stay open, nothing answers.
+    pub fn freeze(&self) -> Result<()> {
+        Signal::Freeze.send(self.process.child.id())
+    }
+
+    pub fn thaw(&self) -> Result<()> {
+        Signal::Thaw.send(self.process.child.id())
+    }
+
+    /// As `kill -9` does. What it has acknowledged is there after [`Broker::start`].
+    pub fn kill(&mut self) -> Result<()> {
+        self.process.child.kill()?;
+        self.process.child.wait()?;
+        Ok(())
+    }
+
+    /// Starts it again after [`Broker::kill`], with its data, at the same address.
+    pub fn start(&mut self) -> Result<()> {
+        self.process = self.kafka.run_broker(&self.dir)?;
+        Ok(())
     }
 }
 
@@ -249,6 +294,7 @@ listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 log.dirs={}
 num.partitions=1
 group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
 offsets.topic.num.partitions=5
 offsets.topic.replication.factor=1
 transaction.state.log.num.partitions=5
@@ -262,7 +308,7 @@ share.coordinator.state.topic.min.isr=1
 }
 
 /// Ports that were free a moment ago, all different.
-fn free_ports<const N: usize>() -> Result<[u16; N]> {
+pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
     let mut ports = [0; N];
     let mut held = Vec::new();
     for port in &mut ports {
