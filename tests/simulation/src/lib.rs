@@ -9,7 +9,9 @@
 
 mod agenda;
 mod checks;
+pub mod cluster;
 mod conditions;
+mod diary;
 mod dice;
 mod expected;
 mod group;
@@ -20,7 +22,9 @@ mod schedule;
 mod worker;
 mod world;
 
+pub use cluster::Cluster;
 pub use conditions::{Conditions, HEARTBEAT, Mutation, Pace, REBALANCE_TIMEOUT, SESSION_TIMEOUT, url, worker_id};
+pub use diary::Note;
 pub use dice::Dice;
 pub use expected::Expected;
 pub use plugins::SOURCE;

@@ -87,7 +87,7 @@ fn conditions(dice: &mut Dice, seed: u64, mutation: Option<Mutation>) -> Conditi
     ]);
     let mut workers = vec![common; count];
     if dice.one_in(4) {
-        workers[count - 1] = dice.pick(&[ConnectProtocol::Compatible]);
+        workers[count - 1] = dice.pick(&[ConnectProtocol::Eager, ConnectProtocol::Compatible]);
     }
     Conditions {
         seed,

@@ -5,6 +5,7 @@ use bulkhead_model::work::{self, Command, Event as WorkEvent};
 use bulkhead_model::{Instance, State};
 
 use super::{Happening, ProcessId, World};
+use crate::diary;
 
 impl World {
     pub(super) fn perform(&mut self, id: ProcessId, effect: Effect) {
@@ -20,7 +21,10 @@ impl World {
             }
             Effect::Work(command) => self.command(id, command),
             Effect::ReadToEnd { token } => self.read_to_end(id, token),
-            Effect::Join { protocols } => self.with_client(id, |client| client.join(protocols)),
+            Effect::Join { protocols } => {
+                self.write_down(Some(id.worker), || "join".to_owned());
+                self.with_client(id, |client| client.join(protocols));
+            }
             Effect::Assign { generation, assignments } => self.assign(id, generation, assignments),
             Effect::Leave { reason } => self.leave(id, reason),
             Effect::ForwardTasks { token, leader, connector, body, signature } => {
@@ -32,7 +36,10 @@ impl World {
                     self.after(1, Happening::Event(id, Event::SessionKey { token, key }));
                 }
             }
-            Effect::SetLoggerLevel { .. } => self.logger_set(id),
+            Effect::SetLoggerLevel { .. } => {
+                self.write_down(Some(id.worker), || "set logger".to_owned());
+                self.logger_set(id);
+            }
             Effect::Finished => self.finished(id),
         }
     }
@@ -65,6 +72,9 @@ impl World {
         }
         if let Some(event) = event {
             self.note(|| format!("w{} carried out: {event:?}", id.worker));
+            if let Some(text) = diary::of_worker(&event) {
+                self.write_down(Some(id.worker), || text);
+            }
             if let WorkEvent::Started { instance, .. } = &event {
                 self.broken.remove(instance);
                 self.check_start(id, instance);

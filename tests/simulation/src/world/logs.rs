@@ -4,6 +4,7 @@ use bulkhead_herder::api::{ConfigRecord, Event, LoggedConfig, StatusRecord, Toke
 
 use super::{AppendFault, Happening, ProcessId, World};
 use crate::conditions::Mutation;
+use crate::diary;
 
 /// A record on its way into a log.
 #[derive(Debug)]
@@ -72,6 +73,11 @@ impl World {
         self.after(0, Happening::Write(Write { from: None, what: What::Config(record) }));
     }
 
+    /// Somebody else writes to the status log.
+    pub fn append_status_from_outside(&mut self, record: StatusRecord) {
+        self.after(0, Happening::Write(Write { from: None, what: What::Status(record) }));
+    }
+
     pub(super) fn write(&mut self, write: Write) {
         // What a process hadn't sent when it ended is lost.
         if write.from.is_some_and(|id| self.process(id).is_none()) {
@@ -88,6 +94,9 @@ impl World {
         if self.dice.one_in(16) {
             self.config.skip(1);
         }
+        if let Some(record) = &record {
+            self.write_down(None, || diary::of_config(record));
+        }
         let trace = record.clone();
         let offset = self.config.append(record, gap);
         self.note(|| format!("log {offset}: {trace:?}"));
@@ -101,6 +110,7 @@ impl World {
 
     fn write_status(&mut self, record: StatusRecord) {
         let partition = self.status.append(&record);
+        self.write_down(None, || diary::of_status(&record));
         self.note(|| format!("status log: {record:?}"));
         let (now, pace) = (self.now, self.conditions.pace);
         for process in self.processes.iter_mut().flatten().filter(|process| process.reading.begun) {

@@ -48,6 +48,7 @@ impl World {
         if let Some(problem) = self.delays.assigned(id, generation, &assignments) {
             self.problem(problem);
         }
+        self.write_down(Some(id.worker), || format!("assign {generation}"));
         self.with_client(id, |client| client.assign(generation, assignments));
     }
 
@@ -59,6 +60,7 @@ impl World {
             let left: Vec<_> = process.worker.running.keys().cloned().collect();
             self.problem(format!("w{} leaves for good while {left:?} run", id.worker));
         }
+        self.write_down(Some(id.worker), || "leave".to_owned());
         self.with_client(id, |client| client.leave(reason));
     }
 

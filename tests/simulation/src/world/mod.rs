@@ -22,6 +22,7 @@ use bulkhead_model::{ConnectorName, Instance};
 use crate::agenda::Agenda;
 use crate::checks::Delays;
 use crate::conditions::Conditions;
+use crate::diary::{self, Note};
 use crate::dice::Dice;
 use crate::group::{Answer, Ask, Coordinator, Ticket, Timer};
 use crate::logs::{ConfigLog, StatusLog};
@@ -62,6 +63,7 @@ pub struct World {
     pub steps: u64,
     at_once: u64,
     pub trace: bool,
+    diary: Option<Vec<Note>>,
 }
 
 /// Something on the agenda.
@@ -136,6 +138,7 @@ impl World {
             steps: 0,
             at_once: 0,
             trace: false,
+            diary: None,
             conditions,
         }
     }
@@ -242,8 +245,9 @@ impl World {
         if self.trace {
             println!("{now:>9} w{}  <- {event:?}", id.worker);
         }
-        if let Event::Group(GroupEvent::Synced { generation, .. }) = &event {
+        if let Event::Group(GroupEvent::Synced { generation, assignment, .. }) = &event {
             self.delays.synced(id, *generation);
+            self.write_down(Some(id.worker), || diary::of_assignment(*generation, assignment));
         }
         let Some(process) = self.process(id) else { return };
         let effects = process.herder.handle(process.millis(now), event);
@@ -292,6 +296,28 @@ impl World {
         let now = self.now;
         self.note(|| format!("PROBLEM: {what}"));
         self.problems.push(format!("at {now} ms: {what}"));
+    }
+
+    /// From now on what happens is noted.
+    pub fn keep_diary(&mut self) {
+        self.diary.get_or_insert_default();
+    }
+
+    pub fn diary(&self) -> &[Note] {
+        self.diary.as_deref().unwrap_or_default()
+    }
+
+    fn write_down(&mut self, worker: Option<usize>, text: impl FnOnce() -> String) {
+        let at = self.now;
+        if let Some(diary) = &mut self.diary {
+            diary.push(Note { at, worker, text: text() });
+        }
+    }
+
+    /// What runs on a worker.
+    pub fn running(&self, worker: usize) -> Vec<Instance> {
+        let process = self.processes[worker].as_ref();
+        process.map(|process| process.worker.running.keys().cloned().collect()).unwrap_or_default()
     }
 
     pub(crate) fn note(&self, what: impl FnOnce() -> String) {

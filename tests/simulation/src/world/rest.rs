@@ -17,6 +17,8 @@ pub struct Rest {
     /// By the number that [`World::ask`] gave.
     pub outcomes: BTreeMap<u64, Outcome>,
     pub asked: u64,
+    /// The last task configurations that a worker forwarded to its leader.
+    pub forwarded: Option<Request>,
 }
 
 /// What a client gets.
@@ -59,6 +61,7 @@ impl World {
 
     pub(super) fn arrive(&mut self, call: Call) {
         self.rest.last += 1;
+        self.write_down(Some(call.at.worker), || format!("asked, hop {}", call.hops));
         let (at, id, request) = (call.at, RequestId(self.rest.last), call.request.clone());
         self.note_request(at, &request);
         self.rest.open.insert((at, id), call);
@@ -138,6 +141,8 @@ impl World {
         };
         let (algorithm, mac) = signature.map(|signature| (signature.algorithm, signature.mac)).unzip();
         let request = Request::PublishTasks { name, configs, proof: Proof { algorithm, mac, body } };
+        self.write_down(Some(id.worker), || "forward tasks".to_owned());
+        self.rest.forwarded = Some(request.clone());
         self.pass_on(Call { at: id, request, from: Caller::Worker(id, token), hops: 0 }, leader);
     }
 

@@ -1,0 +1,73 @@
+//! What happened, in short lines, for tests that tell a story.
+
+use bulkhead_herder::api::{ConfigRecord, StatusRecord};
+use bulkhead_herder::protocol::{Assignment, Work};
+use bulkhead_model::work::Event;
+
+/// Something worth telling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub at: u64,
+    /// None if it isn't the doing of a worker.
+    pub worker: Option<usize>,
+    pub text: String,
+}
+
+pub(crate) fn of_worker(event: &Event) -> Option<String> {
+    match event {
+        Event::Started { instance, target, .. } => Some(format!("start {instance} {target:?}")),
+        Event::TargetReached { instance, target, .. } => Some(format!("reach {instance} {target:?}")),
+        Event::Failed { instance, .. } => Some(format!("fail {instance}")),
+        Event::Stopped { instance, .. } => Some(format!("stop {instance}")),
+        Event::OffsetsAltered { .. } => Some("alter offsets".to_owned()),
+        Event::TaskConfigs { .. } => Some("task configs".to_owned()),
+        Event::ReconfigurationWanted { .. }
+        | Event::Validated { .. }
+        | Event::OffsetsRead { .. }
+        | Event::TopicUsed { .. } => None,
+    }
+}
+
+pub(crate) fn of_config(record: &ConfigRecord) -> String {
+    match record {
+        ConfigRecord::Connector { name, config: Some(_) } => format!("log connector-{name}"),
+        ConfigRecord::Connector { name, config: None } => format!("log connector-{name} removed"),
+        ConfigRecord::TargetState { name, state: Some(state) } => format!("log target-state-{name} {state:?}"),
+        ConfigRecord::TargetState { name, state: None } => format!("log target-state-{name} removed"),
+        ConfigRecord::Task { id, .. } => format!("log task-{id}"),
+        ConfigRecord::Commit { name, tasks } => format!("log commit-{name} {tasks}"),
+        ConfigRecord::Restart(request) => format!("log restart-connector-{}", request.connector),
+        ConfigRecord::TaskCount { name, tasks } => format!("log tasks-fencing-{name} {tasks}"),
+        ConfigRecord::SessionKey(_) => "log session-key".to_owned(),
+        ConfigRecord::LoggerLevel { logger, .. } => format!("log logger-cluster-{logger}"),
+    }
+}
+
+pub(crate) fn of_status(record: &StatusRecord) -> String {
+    let state = |status: &Option<bulkhead_herder::api::Status>| match status {
+        Some(status) => format!("{} on {}", status.state.name(), status.worker),
+        None => "removed".to_owned(),
+    };
+    match record {
+        StatusRecord::Connector { name, status } => format!("status {name} {}", state(status)),
+        StatusRecord::Task { id, status } => format!("status {id} {}", state(status)),
+        StatusRecord::Topic { connector, topic, used, .. } => format!("topic {topic} of {connector} used: {used}"),
+    }
+}
+
+pub(crate) fn of_assignment(generation: i32, bytes: &[u8]) -> String {
+    match Assignment::decode(bytes) {
+        Ok(Assignment { error, assigned, revoked, delay_ms, .. }) => format!(
+            "synced {generation} {error:?} assigned [{}] revoked [{}] delay {delay_ms}",
+            list(&assigned),
+            list(&revoked)
+        ),
+        Err(error) => format!("synced {generation} {error}"),
+    }
+}
+
+fn list(work: &Work) -> String {
+    let mut names: Vec<_> = work.instances().map(|instance| instance.to_string()).collect();
+    names.sort();
+    names.join(" ")
+}
