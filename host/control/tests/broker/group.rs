@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use bulkhead_control::GroupEvent;
+use bytes::Bytes;
 
 use super::support::{Member, broker, settings, unique};
 
@@ -96,4 +97,27 @@ async fn without_a_broker_the_member_says_so_and_keeps_looking() {
     assert!(reason.starts_with("127.0.0.1:1 can't be reached: "), "{reason}");
     member.handle.leave("nobody is there").await;
     assert_eq!(member.next().await, GroupEvent::Left { reason: "nobody is there".to_owned() });
+}
+
+/// What happens at the broker's limit: it keeps the state of a group in one record.
+#[tokio::test]
+async fn an_assignment_beyond_the_brokers_limit_is_never_complete() {
+    let Some(broker) = broker() else { return };
+    let mut member = Member::new("a", settings(&broker, &unique("large")));
+    let mut elections = 0;
+    while elections < 2 {
+        match member.next().await {
+            GroupEvent::Elected { generation, members, .. } => {
+                elections += 1;
+                let large = Bytes::from(vec![0; 2 << 20]);
+                member.handle.assign(generation, vec![(members[0].0.clone(), large)]);
+            }
+            event => {
+                eprintln!("{event:?}");
+                assert!(!matches!(event, GroupEvent::Synced { .. }), "the broker took 2 MiB");
+                member.join();
+            }
+        }
+    }
+    member.handle.leave("the test is over").await;
 }

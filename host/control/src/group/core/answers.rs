@@ -6,6 +6,10 @@ use super::{Answer, Coordinator, Core, Failure, Generation, Joined, Kind, Millis
 use crate::connection::Address;
 use crate::group::{GroupEvent, PROTOCOL_TYPE};
 
+/// What brokers mean by an unknown error here: they keep the state of a group in one record.
+const TOO_LARGE: &str = "the assignments of all members together may be larger than a record of the topic \
+    __consumer_offsets may be (max.message.bytes, by default 1 MiB)";
+
 impl Core {
     pub(super) fn answered(&mut self, now: Millis, ticket: Ticket, answer: Result<Answer, Failure>) {
         if self.look_up.out == Some(ticket) {
@@ -128,6 +132,10 @@ impl Core {
             }
             (_, code) if code.is_retriable() => self.backoff.failed(now),
             (Kind::Join, _) => self.fail(explain("joining the group", code, message)),
+            (Kind::Sync, E::UnknownServerError) => {
+                let reason = explain("taking part in the assignment", code, message);
+                self.fail(format!("{reason}: {TOO_LARGE}"));
+            }
             (Kind::Sync, _) => self.fail(explain("taking part in the assignment", code, message)),
             (Kind::Heartbeat, _) => self.fail(explain("staying in the group", code, message)),
         }

@@ -111,7 +111,12 @@ fn a_refused_sync_means_to_join_again() {
         (E::UnknownMemberId, "join as `` with sessioned,compatible"),
         (E::IllegalGeneration, "join as `` with sessioned,compatible"),
         (E::GroupAuthorizationFailed, "FATAL taking part in the assignment was refused (GroupAuthorizationFailed)"),
-        (E::UnknownServerError, "FATAL taking part in the assignment was refused (UnknownServerError)"),
+        (
+            E::UnknownServerError,
+            "FATAL taking part in the assignment was refused (UnknownServerError): the assignments of all members \
+             together may be larger than a record of the topic __consumer_offsets may be (max.message.bytes, by \
+             default 1 MiB)",
+        ),
     ] {
         let mut script = Script::syncing();
         script.refuse(code);
