@@ -75,7 +75,9 @@ impl Error {
             Self::UnsupportedMediaType { .. } | Self::MissingMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
-            Self::TooManyHops | Self::NoTarget => StatusCode::CONFLICT,
+            Self::TooManyHops | Self::NoTarget | Self::Unanswered(ClientError::Unreachable { .. }) => {
+                StatusCode::CONFLICT
+            }
             Self::Unanswered(_) | Self::TimedOut { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }

@@ -39,6 +39,12 @@ pub(crate) enum ClientError {
     BadUrl { url: String },
     #[error("`{url}` asks for TLS, which is not supported yet")]
     Tls { url: String },
+    /// Nothing was asked. The worker has just gone, most likely: the group will have another leader soon.
+    #[error(
+        "Cannot complete request because of a conflicting operation (e.g. worker rebalance): {url} can't be \
+         reached: {reason}"
+    )]
+    Unreachable { url: Uri, reason: String },
     #[error("IO Error trying to forward REST request: no answer of {url}: {reason}")]
     Io { url: Uri, reason: String },
 }
@@ -107,7 +113,10 @@ impl Client {
         *request.method_mut() = method;
         *request.uri_mut() = url.clone();
         *request.headers_mut() = headers;
-        let answer = self.0.request(request).await.map_err(|error| io(&url, &error))?;
+        let answer = self.0.request(request).await.map_err(|error| match error.is_connect() {
+            true => ClientError::Unreachable { url: url.clone(), reason: explain(&error) },
+            false => io(&url, &error),
+        })?;
         let (head, body) = answer.into_parts();
         let body = to_bytes(Body::new(body), MAX_ANSWER).await.map_err(|error| io(&url, &error))?;
         Answer::new(Response::from_parts(head, body)).ok_or_else(|| ClientError::Io {
@@ -166,15 +175,19 @@ fn signature_headers(signature: Option<&Signature>) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// The whole chain of causes: the first of them says little more than that there are others.
 fn io(url: &Uri, error: &(dyn std::error::Error + 'static)) -> ClientError {
+    ClientError::Io { url: url.clone(), reason: explain(error) }
+}
+
+/// The whole chain of causes: the first of them says little more than that there are others.
+fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut reason = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let _ = write!(reason, ": {error}");
         cause = error.source();
     }
-    ClientError::Io { url: url.clone(), reason }
+    reason
 }
 
 #[cfg(test)]

@@ -233,9 +233,12 @@ async fn closed() -> String {
 async fn a_leader_that_cannot_be_reached_is_named() {
     let url = closed().await;
     let answer = follower(&url).send("DELETE /connectors/a", "").await;
-    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(answer.status, StatusCode::CONFLICT);
     let message = answer.message();
-    let start = format!("IO Error trying to forward REST request: no answer of {url}connectors/a?forward=true: ");
+    let start = format!(
+        "Cannot complete request because of a conflicting operation (e.g. worker rebalance): \
+         {url}connectors/a?forward=true can't be reached: "
+    );
     assert!(message.starts_with(&start), "{message}");
     assert!(message.contains("Connection refused"), "{message}");
 }
