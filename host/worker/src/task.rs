@@ -116,7 +116,6 @@ async fn run_source<S: Plugins, C: Clients>(
         shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
     let made = Instant::now();
     let task = shared.plugins.source_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
-    let sandbox_us = made.elapsed().as_micros();
     let source = SourceLoop {
         id: start.id.clone(),
         task: Arc::new(task),
@@ -124,7 +123,7 @@ async fn run_source<S: Plugins, C: Clients>(
         acks,
         encoder: Encoder::new(chain, converters),
         offsets: shared.offsets.clone(),
-        observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
+        observer: TaskObserver::new(shared, start, wanted.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         settings: shared.settings.source,
         wanted,
@@ -141,7 +140,6 @@ async fn run_sink<S: Plugins, C: Clients>(
     let chain = chain(start)?;
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
-    let sandbox_us = made.elapsed().as_micros();
     let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;
     let mut settings = shared.settings.sink;
     let own_limit = start.connector.get("consumer.override.max.poll.records");
@@ -152,7 +150,7 @@ async fn run_sink<S: Plugins, C: Clients>(
         task: Arc::new(task),
         consumer,
         decoder: Decoder::new(converters, chain),
-        observer: TaskObserver::new(shared, start, wanted.clone(), sandbox_us),
+        observer: TaskObserver::new(shared, start, wanted.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         settings,
         wanted,
@@ -177,8 +175,8 @@ struct TaskObserver {
     run: Run,
     id: TaskId,
     version: Option<String>,
-    /// How long it took to make the sandbox, for the log.
-    sandbox_us: u128,
+    /// When the sandbox was asked for; the log tells how long it took until the task was started in it.
+    made: Instant,
     wanted: watch::Receiver<Wanted>,
     events: mpsc::UnboundedSender<Event>,
 }
@@ -188,11 +186,11 @@ impl TaskObserver {
         shared: &Shared<S, C>,
         start: &Start,
         wanted: watch::Receiver<Wanted>,
-        sandbox_us: u128,
+        made: Instant,
     ) -> Self {
         let class = start.connector.connector_class().unwrap_or_default();
         let (version, events) = (shared.version(class), shared.events.clone());
-        Self { run: start.run, id: start.id.clone(), version, sandbox_us, wanted, events }
+        Self { run: start.run, id: start.id.clone(), version, made, wanted, events }
     }
 
     fn reached(&self, target: TargetState) {
@@ -207,7 +205,7 @@ impl Observer for TaskObserver {
             Wanted::Paused => TargetState::Paused,
             Wanted::Running | Wanted::Stop => TargetState::Started,
         };
-        tracing::info!(?target, sandbox_us = %self.sandbox_us, "Task started.");
+        tracing::info!(?target, sandbox_us = %self.made.elapsed().as_micros(), "Task started.");
         let instance = Instance::Task(self.id.clone());
         let version = self.version.clone();
         let _ = self.events.send(Event::Started { run: self.run, instance, target, version });

@@ -1,54 +1,60 @@
-//! How long it takes to bring a task to life, call it once and be rid of it; what an idle one costs.
+//! How long it takes to replace a task's instance, and what an idle one costs.
 //!
-//! What is checked is the CPU time that it takes: of the wall-clock time most is that of waking up
-//! another thread, twice for each call, which says more about what else the machine is doing.
+//! A restart as the worker makes it: the old instance is let go, a new one is made, and its `start` is
+//! called, one after the other, by the interface that the worker uses. The clock runs until the new
+//! instance has answered *and* the old one's memory is given back, whatever comes last.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bulkhead_model::{ConnectorName, RawConfig};
-use bulkhead_pipeline::ports::{Plugins, SourceTask};
-use bulkhead_sandbox_tests::{Bench, source_config};
+use bulkhead_pipeline::ports::{Plugins, PollLimits, SourceTask};
+use bulkhead_sandbox_tests::Bench;
 
 use crate::figures::{Report, Samples};
 
-const ROUNDS: usize = 500;
+/// Restarts in a row; the quietest of so many rows counts.
+const RESTARTS: usize = 500;
+const ROUNDS: usize = 7;
 const IDLE: u32 = 1_000;
 
+const AT_ONCE: PollLimits = PollLimits { max_wait_ms: 0, max_records: 2_000, max_bytes: 4 << 20 };
+
 /// The limits.
-const LIFE_US: f64 = 100.0;
+const RESTART_US: f64 = 100.0;
 const IDLE_KIB: f64 = 200.0;
 
 pub(crate) async fn run() -> anyhow::Result<Report> {
     let mut report = Report::default();
     open(&mut report).await;
-    let bench = Bench::open(&["bulkhead_test_guests"], &[]).await;
-    let config = source_config("ok", &[]);
-    for _ in 0..ROUNDS / 10 {
-        life(&bench, &config).await?;
-    }
-    let mut lives = Vec::with_capacity(ROUNDS);
+    let folder = tempfile::tempdir()?;
+    let bench = Bench::open(&["file_source"], &[]).await;
+    let config = file_source(folder.path())?;
+    let mut rounds = Vec::with_capacity(ROUNDS);
+    restarts(&bench, &config).await?;
     for _ in 0..ROUNDS {
-        lives.push(life(&bench, &config).await?);
+        rounds.push(restarts(&bench, &config).await?);
     }
-    let mut cpu = Vec::new();
-    for _ in 0..5 {
-        cpu.push(cpu_of_lives(&bench, &config).await?);
-    }
-    let cpu = Samples::quietest(cpu);
-    let of = |part: fn(&Life) -> f64| Samples::new(lives.iter().map(part).collect());
-    report.samples("instantiate", "us", &of(|life| life.instantiate), None);
-    report.samples("  of it in the engine", "us", &of(|life| life.engine), None);
-    report.samples("a first call that does little", "us", &of(|life| life.call), None);
-    report.samples("drop, until memory is given back", "us", &of(|life| life.end), None);
-    report.samples("all three, wall-clock time", "us", &of(|life| life.instantiate + life.call + life.end), None);
-    report.samples("all three, CPU time", "us", &cpu, Some(LIFE_US));
-    let mut starts = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
-        starts.push(start(&bench, &config).await?);
-    }
-    report.samples("a real start: instantiate and `start`", "us", &Samples::new(starts), None);
+    let of = |part: fn(&Restart) -> f64| {
+        Samples::quietest(rounds.iter().map(|round| round.iter().map(part).collect::<Vec<_>>()))
+    };
+    report.samples("drop, instantiate, `start`: wall clock", "us", &of(|one| one.whole), Some(RESTART_US));
+    report.samples("  until the new instance has answered", "us", &of(|one| one.answered), None);
+    report.samples("  CPU time in the sandbox", "us", &of(|one| one.cpu), None);
     idle(&bench, &config, &mut report).await?;
     Ok(report)
+}
+
+/// The example plugin, with a folder granted.
+fn file_source(folder: &Path) -> anyhow::Result<RawConfig> {
+    let file = folder.join("in.txt");
+    std::fs::write(&file, "one line\n")?;
+    Ok(RawConfig::from([
+        ("connector.class", "FileStreamSource".to_owned()),
+        ("file", file.display().to_string()),
+        ("topic", "t".to_owned()),
+        ("sandbox.files", format!("{}:ro", folder.display())),
+    ]))
 }
 
 /// Opening a sandbox with room for many, over plugins whose code is in the cache.
@@ -61,52 +67,35 @@ async fn open(report: &mut Report) {
     report.figure("open a sandbox of four plugins, warm cache", "us", micros(begun, Instant::now()), None);
 }
 
-/// Microseconds of each part.
-struct Life {
-    instantiate: f64,
-    engine: f64,
-    call: f64,
-    end: f64,
+/// Microseconds of one restart.
+struct Restart {
+    /// Until the new instance has answered.
+    answered: f64,
+    /// Until the old one's memory is given back, too.
+    whole: f64,
+    cpu: f64,
 }
 
-async fn life(bench: &Bench, config: &RawConfig) -> anyhow::Result<Life> {
-    let begun = Instant::now();
-    let source = bench.sandbox.source_task(&ConnectorName::new("bench").task(0), config).await?;
-    let born = Instant::now();
-    let engine = bench.sandbox.instances().iter().map(|stats| stats.cpu).sum::<Duration>();
-    let before_call = Instant::now();
-    // The task has not been started: the guest says so, and that is all it does.
-    let _not_started = source.offsets_committed().await;
-    let called = Instant::now();
-    drop(source);
-    while bench.sandbox.gauge().instances > 0 {
-        std::hint::spin_loop();
-    }
-    Ok(Life {
-        instantiate: micros(begun, born),
-        engine: engine.as_nanos() as f64 / 1_000.0,
-        call: micros(before_call, called),
-        end: micros(called, Instant::now()),
-    })
-}
-
-/// CPU microseconds of each of many lives.
-async fn cpu_of_lives(bench: &Bench, config: &RawConfig) -> anyhow::Result<Vec<f64>> {
-    let mut samples = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
-        let before = bench.sandbox.cpu_time();
-        life(bench, config).await?;
-        samples.push((bench.sandbox.cpu_time() - before).as_nanos() as f64 / 1_000.0);
+async fn restarts(bench: &Bench, config: &RawConfig) -> anyhow::Result<Vec<Restart>> {
+    let mut samples = Vec::with_capacity(RESTARTS);
+    let mut running = bench.source("bench", config).await?;
+    for _ in 0..RESTARTS {
+        let cpu = bench.sandbox.cpu_time();
+        let begun = Instant::now();
+        drop(running);
+        running = bench.source("bench", config).await?;
+        let answered = Instant::now();
+        while bench.sandbox.gauge().instances > 1 {
+            std::hint::spin_loop();
+        }
+        let gone = Instant::now();
+        samples.push(Restart {
+            answered: micros(begun, answered),
+            whole: micros(begun, gone),
+            cpu: in_micros(bench.sandbox.cpu_time() - cpu),
+        });
     }
     Ok(samples)
-}
-
-async fn start(bench: &Bench, config: &RawConfig) -> anyhow::Result<f64> {
-    let begun = Instant::now();
-    let source = bench.source("bench", config).await?;
-    let started = micros(begun, Instant::now());
-    source.stop().await?;
-    Ok(started)
 }
 
 /// Memory of many started instances that do nothing.
@@ -118,6 +107,8 @@ async fn idle(bench: &Bench, config: &RawConfig, report: &mut Report) -> anyhow:
     for number in 0..IDLE {
         let source = bench.sandbox.source_task(&ConnectorName::new("idle").task(number), config).await?;
         source.start(config).await?;
+        // It reads its file to the end, and so has all that a waiting task has.
+        source.poll(AT_ONCE).await?;
         sources.push(source);
     }
     let each = micros(begun, Instant::now()) / f64::from(IDLE);
@@ -130,7 +121,11 @@ async fn idle(bench: &Bench, config: &RawConfig, report: &mut Report) -> anyhow:
 }
 
 fn micros(from: Instant, to: Instant) -> f64 {
-    (to - from).as_nanos() as f64 / 1_000.0
+    in_micros(to - from)
+}
+
+fn in_micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1_000.0
 }
 
 /// Memory maps of this process, of which the system allows `vm.max_map_count`.

@@ -14,7 +14,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 
 const STRING: &str = "org.apache.kafka.connect.storage.StringConverter";
 const LIMIT: Duration = Duration::from_secs(300);
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What is measured where.
 #[derive(Clone, Debug)]
@@ -52,8 +52,9 @@ impl Measurement {
         self.write_lines(&lines)?;
         let watch: BaseConsumer = ClientConfig::new().set("bootstrap.servers", &self.bootstrap).create()?;
         let started = Instant::now();
+        let connector = format!("{topic}-source");
         rest.create(
-            "bench-source",
+            &connector,
             &[
                 ("connector.class", "FileStreamSource"),
                 ("tasks.max", "1"),
@@ -73,7 +74,7 @@ impl Measurement {
             std::thread::sleep(LOOK);
         }
         let rate = self.records as f64 / started.elapsed().as_secs_f64();
-        rest.delete("bench-source")?;
+        rest.delete(&connector)?;
         fs::remove_file(&lines)?;
         Ok(rate)
     }
@@ -84,8 +85,10 @@ impl Measurement {
         File::create(&out)?;
         let want = (self.records * (self.line + 1)) as u64;
         let started = Instant::now();
+        // A group of its own, so that no worker waits for members of another to leave.
+        let connector = format!("{topic}-sink");
         rest.create(
-            "bench-sink",
+            &connector,
             &[
                 ("connector.class", "FileStreamSink"),
                 ("tasks.max", "1"),
@@ -100,7 +103,7 @@ impl Measurement {
             std::thread::sleep(LOOK);
         }
         let rate = self.records as f64 / started.elapsed().as_secs_f64();
-        rest.delete("bench-sink")?;
+        rest.delete(&connector)?;
         ensure!(fs::metadata(&out)?.len() == want, "the file has more bytes than were sent");
         Ok(rate)
     }

@@ -97,7 +97,7 @@ impl Opener {
             class: "its manifest",
             budget: MANIFEST_BUDGET,
         };
-        let handle = self.host.start(start, &grant).await.map_err(|error| of_manifest(&error))?;
+        let handle = self.host.start(start, &grant).map_err(|error| of_manifest(&error))?;
         let asked = handle.call(Op::Manifest, MANIFEST_BUDGET, |accessor, exports| {
             Box::pin(async move {
                 let guest = exports.manifest()?;

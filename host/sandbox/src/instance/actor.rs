@@ -42,21 +42,19 @@ pub(crate) struct Launch {
     pub(crate) alive: Box<dyn Any + Send>,
 }
 
-/// Brings an instance to life on the guests' threads.
-pub(crate) async fn launch(runtime: &runtime::Handle, launch: Launch) -> Result<Handle, PluginError> {
+/// Brings an instance to life on the guests' threads, without waiting for it: what is called first is in
+/// the mailbox by the time that the instance is there, so a start costs one way there and back in all.
+/// If the instantiation fails, the first call hears of it.
+pub(crate) fn launch(runtime: &runtime::Handle, launch: Launch) -> Handle {
     let (inbox, mailbox) = mpsc::channel(MAILBOX);
     let shared = Arc::clone(&launch.tenant.shared);
     let handle = Handle::new(inbox, Arc::clone(&shared), launch.stop_grace);
-    let (ready, is_ready) = oneshot::channel();
-    runtime.spawn(live(launch, shared, mailbox, ready));
-    match is_ready.await {
-        Ok(()) => Ok(handle),
-        Err(_dropped) => Err(handle.gone().await),
-    }
+    runtime.spawn(live(launch, shared, mailbox));
+    handle
 }
 
 /// An instance's life, from its birth to the drop of its store.
-async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<Message>, ready: oneshot::Sender<()>) {
+async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<Message>) {
     // Whatever happens below, a panic included: those who wait will hear of an end.
     let _in_any_case = EndGuard(Arc::clone(&shared));
     let mut store = shared.watch.charge(|| open_store(launch.pre.engine(), launch.tenant, launch.handover));
@@ -64,7 +62,6 @@ async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<M
     let begin = instantiate(&mut store, &launch.pre, &launch.indices, launch.role);
     let ended = match instance.begin(begin, launch.budget).await {
         Ok(exports) => {
-            let _caller_gone = ready.send(());
             let serve = async |accessor: &Accessor<Tenant>| instance.serve(accessor, &exports, &mut mailbox).await;
             let run = async { store.run_concurrent(serve).await? };
             watched(&shared.watch, run).await

@@ -101,7 +101,7 @@ impl Handle {
     }
 
     /// Why there is no instance any more.
-    pub(super) async fn gone(&self) -> PluginError {
+    async fn gone(&self) -> PluginError {
         PluginError::Crashed(match self.shared.ended().await {
             Ending::Crashed(crash) => crash,
             Ending::Stopped => {

@@ -96,8 +96,8 @@ impl Host {
         })
     }
 
-    /// Brings an instance to life.
-    pub(crate) async fn start(&self, start: Start<'_>, grant: &Grant) -> Result<Handle, PluginError> {
+    /// Brings an instance to life; see [`launch`].
+    pub(crate) fn start(&self, start: Start<'_>, grant: &Grant) -> Result<Handle, PluginError> {
         let shared = Arc::new(Shared::new(Origin {
             name: name(&start),
             instance: start.instance,
@@ -122,7 +122,7 @@ impl Host {
             handover: HANDOVER,
             alive,
         };
-        launch(self.runtime.handle(), born).await
+        Ok(launch(self.runtime.handle(), born))
     }
 
     pub(crate) fn limits(&self, grant: &Grant) -> Limits {

@@ -38,26 +38,26 @@ impl Plugins for Sandbox {
 
     async fn connector(&self, name: &ConnectorName, config: &RawConfig) -> Result<SandboxedConnector, PluginError> {
         let instance = Instance::Connector(name.clone());
-        let (handle, limits, class) = self.start(instance, Role::Connector, config).await?;
+        let (handle, limits, class) = self.start(instance, Role::Connector, config)?;
         Ok(SandboxedConnector::new(handle, limits, class))
     }
 
     async fn source_task(&self, task: &TaskId, connector: &RawConfig) -> Result<SandboxedSource, PluginError> {
         let instance = Instance::Task(task.clone());
-        let (handle, limits, class) = self.start(instance, Role::Source, connector).await?;
+        let (handle, limits, class) = self.start(instance, Role::Source, connector)?;
         Ok(SandboxedSource::new(handle, limits, class))
     }
 
     async fn sink_task(&self, task: &TaskId, connector: &RawConfig) -> Result<SandboxedSink, PluginError> {
         let instance = Instance::Task(task.clone());
-        let (handle, limits, class) = self.start(instance, Role::Sink, connector).await?;
+        let (handle, limits, class) = self.start(instance, Role::Sink, connector)?;
         handle.shared().sink().has_reporter = has_reporter(connector);
         Ok(SandboxedSink::new(handle, limits, class))
     }
 }
 
 impl Sandbox {
-    async fn start(
+    fn start(
         &self,
         instance: Instance,
         role: Role,
@@ -74,7 +74,7 @@ impl Sandbox {
             class: &class.desc.class,
             budget: limits.call(),
         };
-        let handle = self.host.start(start, &grant).await?;
+        let handle = self.host.start(start, &grant)?;
         Ok((handle, limits, class.desc.class.clone()))
     }
 
