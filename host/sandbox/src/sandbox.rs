@@ -6,6 +6,7 @@ mod plugins;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bulkhead_model::Instance;
 use bulkhead_pipeline::ports::OffsetStore;
 use futures::future::join_all;
 use wasmtime::component::Linker;
@@ -62,5 +63,10 @@ impl Sandbox {
     /// All instances there are now.
     pub fn instances(&self) -> Vec<InstanceStats> {
         self.host.instances()
+    }
+
+    /// A connector or task, if it has an instance now.
+    pub fn instance(&self, instance: &Instance) -> Option<InstanceStats> {
+        self.host.instance(instance)
     }
 }

@@ -22,6 +22,10 @@ pub struct InstanceStats {
     /// Bytes of memory it has, and may have.
     pub memory: u64,
     pub memory_limit: u64,
+    /// Wall-clock time that a call into it may take.
+    pub call_timeout: Duration,
+    /// CPU time that it may use within one call.
+    pub cpu_burst: Duration,
     /// CPU time used so far.
     pub cpu: Duration,
     /// Log lines dropped because there were too many.

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bulkhead_model::Instance;
 use bulkhead_model::offset::TopicPartition;
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) life: u64,
     pub(crate) worker: Arc<str>,
     pub(crate) memory_limit: u64,
+    pub(crate) call_timeout: Duration,
+    pub(crate) cpu_burst: Duration,
     pub(crate) memory: Arc<AtomicU64>,
     pub(crate) watch: Watch,
     pub(crate) output: Output,
@@ -63,7 +66,8 @@ pub(crate) struct Origin {
     pub(crate) worker: Arc<str>,
     pub(crate) memory_limit: u64,
     pub(crate) log_bytes_per_second: u32,
-    pub(crate) idle_cpu: std::time::Duration,
+    pub(crate) call_timeout: Duration,
+    pub(crate) idle_cpu: Duration,
 }
 
 impl Shared {
@@ -76,6 +80,8 @@ impl Shared {
             life: origin.life,
             worker: origin.worker,
             memory_limit: origin.memory_limit,
+            call_timeout: origin.call_timeout,
+            cpu_burst: origin.idle_cpu,
             memory: Arc::default(),
             watch: Watch::new(origin.idle_cpu),
             output,
@@ -112,6 +118,8 @@ impl Shared {
             plugin: self.plugin.clone(),
             memory: self.memory.load(Ordering::Relaxed),
             memory_limit: self.memory_limit,
+            call_timeout: self.call_timeout,
+            cpu_burst: self.cpu_burst,
             cpu: self.watch.spent(),
             dropped_log_lines: self.output.dropped(),
             metrics: metrics.all().to_vec(),

@@ -105,6 +105,7 @@ impl Host {
             life: self.instances.next_life(),
             worker: Arc::clone(&self.worker),
             memory_limit: grant.memory,
+            call_timeout: grant.call_timeout,
             log_bytes_per_second: self.log_bytes_per_second,
             idle_cpu: self.cpu_burst,
         }));
@@ -140,6 +141,13 @@ impl Host {
 
     pub(crate) fn instances(&self) -> Vec<InstanceStats> {
         self.instances.lock().values().map(|shared| shared.stats()).collect()
+    }
+
+    /// The one that was born last, if there are several.
+    pub(crate) fn instance(&self, instance: &Instance) -> Option<InstanceStats> {
+        let instances = self.instances.lock();
+        let same = instances.values().filter(|shared| shared.instance == *instance);
+        same.max_by_key(|shared| shared.life).map(|shared| shared.stats())
     }
 }
 
