@@ -16,6 +16,14 @@ pub struct Cli {
 pub enum Command {
     /// Run one worker by itself: connectors from files and by REST, source offsets in a local file.
     ConnectStandalone(ConnectStandalone),
+    /// Run a worker of a cluster: connectors by REST, shared out between all workers with the same `group.id`.
+    ConnectDistributed(ConnectDistributed),
+}
+
+#[derive(Debug, Args)]
+pub struct ConnectDistributed {
+    /// The worker's properties, as `connect-distributed.properties` of Kafka.
+    pub worker: PathBuf,
 }
 
 #[derive(Debug, Args)]

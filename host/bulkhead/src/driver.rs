@@ -1,58 +1,88 @@
 //! Owns the herder: feeds it events one at a time, performs its effects in order, brings outcomes back.
 //!
-//! The logs of a standalone worker are nothing but this queue: a record that the herder appends comes
-//! back to it as the next event.
+//! What the effects are performed on is in [`ports`]. The driver is also what shows the group that the
+//! herder lives: the sign of life is given from this loop and nowhere else, so that a herder that hangs
+//! loses its work to workers that don't.
+
+mod handle;
+mod memory;
+pub mod ports;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bulkhead_herder::api::{Effect, Event, LoggedConfig, Millis, Refusal, Reply, Request, RequestId};
+use bulkhead_herder::api::{Effect, Event, Millis, Request, RequestId, Secret, Token};
 use bulkhead_herder::{ClusterView, Herder};
 use bulkhead_model::work;
-use bulkhead_rest::HerderHandle;
+use bulkhead_rest::{Loggers, apply_level};
 use bulkhead_worker::Worker;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+use handle::{Answer, Published, stopping};
+pub use handle::{Handle, StartSignal};
+use ports::{Cluster, Fatal, ForwardedTasks, News, Outside};
 
 /// Requests that may wait for the herder's attention; REST waits when there are more.
 const INBOX: usize = 256;
 
-type Answer = oneshot::Sender<Result<Reply, Refusal>>;
+/// The longest time between two signs of life.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// The way to the herder.
-#[derive(Clone, Debug)]
-pub struct Handle {
-    inbox: mpsc::Sender<(Request, Answer)>,
-    published: watch::Receiver<Published>,
-}
+/// The largest session key that is made: that of HMAC-SHA512 has 64 bytes.
+const MAX_KEY: usize = 1024;
 
-/// What others may see of the herder between two steps.
-#[derive(Clone, Debug)]
-struct Published {
-    view: Arc<ClusterView>,
-    stage: String,
-    starting: bool,
+/// The herder, as the driver sees it: a function of its state and events.
+pub trait Decider: Send {
+    fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect>;
+    fn next_deadline(&self) -> Option<Millis>;
+    fn view(&self) -> Arc<ClusterView>;
+    fn stage(&self) -> String;
 }
 
 /// See the module's documentation.
-pub struct Driver {
-    herder: Herder,
+pub struct Driver<D = Herder> {
+    herder: D,
     /// None once the worker was told to end.
     worker: Option<Worker>,
     work: mpsc::UnboundedReceiver<work::Event>,
     inbox: mpsc::Receiver<(Request, Answer)>,
     answers: HashMap<RequestId, Answer>,
     last_request: u64,
-    /// Where the config log ends.
-    next_offset: i64,
+    outside: Outside,
+    loggers: Arc<dyn Loggers>,
+    phase: Phase,
+    /// How long the herder of a cluster's worker may take to stop everything and leave.
+    farewell: Duration,
     /// What happens next, before anything from outside.
     queue: VecDeque<Event>,
     published: watch::Sender<Published>,
 }
 
-impl Driver {
-    pub fn new(herder: Herder, worker: Worker, work: mpsc::UnboundedReceiver<work::Event>) -> (Self, Handle) {
+/// How far the end is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Runs,
+    /// The herder was told to stop everything; it is waited for until then.
+    Leaves(Instant),
+    /// The worker was told to end, which it has when its channel closes.
+    Ends,
+}
+
+impl<D: Decider> Driver<D> {
+    /// `farewell` bounds what comes between the order to stop and the worker's end.
+    pub fn new(
+        herder: D,
+        worker: Worker,
+        work: mpsc::UnboundedReceiver<work::Event>,
+        outside: Outside,
+        loggers: Arc<dyn Loggers>,
+        farewell: Duration,
+    ) -> (Self, Handle) {
         let (sender, inbox) = mpsc::channel(INBOX);
         let published = Published { view: herder.view(), stage: herder.stage(), starting: true };
         let (published, seen) = watch::channel(published);
@@ -63,7 +93,10 @@ impl Driver {
             inbox,
             answers: HashMap::new(),
             last_request: 0,
-            next_offset: 0,
+            outside,
+            loggers,
+            phase: Phase::Runs,
+            farewell,
             queue: VecDeque::new(),
             published,
         };
@@ -80,30 +113,85 @@ impl Driver {
         self.queue.push_back(event);
     }
 
-    /// Runs until it is told to stop and everything that runs has stopped.
-    pub async fn run(mut self, stop: CancellationToken) {
+    /// Runs until it is told to stop and everything that runs has stopped, or until it can't go on.
+    pub async fn run(mut self, stop: CancellationToken) -> Result<(), Fatal> {
         loop {
             while let Some(event) = self.queue.pop_front() {
                 self.step(event);
             }
-            let deadline = self.herder.next_deadline();
+            self.show_life();
+            let pause = self.pause();
             tokio::select! {
-                () = stop.cancelled(), if self.worker.is_some() => self.worker = None,
+                () = stop.cancelled(), if self.phase == Phase::Runs => self.begin_to_stop(),
                 event = self.work.recv() => match event {
                     Some(event) => self.queue.push_back(Event::Work(event)),
-                    None => return,
+                    None => return Ok(()),
                 },
-                Some((request, answer)) = self.inbox.recv(), if self.worker.is_some() => self.accept(request, answer),
-                () = sleep_until(deadline) => self.queue.push_back(Event::Tick),
+                Some((request, answer)) = self.inbox.recv() => self.accept(request, answer),
+                Some(news) = self.outside.news.recv() => match news {
+                    News::Event(event) => self.queue.push_back(event),
+                    News::Fatal(fatal) => return Err(fatal),
+                },
+                () = tokio::time::sleep(pause) => self.look_at_the_clock(),
             }
         }
     }
 
+    /// A standalone worker has nobody to say farewell to: its instances are stopped by dropping it.
+    fn begin_to_stop(&mut self) {
+        match self.outside.cluster {
+            Some(_) => {
+                self.phase = Phase::Leaves(Instant::now() + self.farewell);
+                self.queue.push_back(Event::Shutdown);
+            }
+            None => self.end(),
+        }
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Ends;
+        self.worker = None;
+    }
+
     fn accept(&mut self, request: Request, answer: Answer) {
+        if self.phase != Phase::Runs {
+            let _ = answer.send(Err(stopping()));
+            return;
+        }
         self.last_request += 1;
         let id = RequestId(self.last_request);
         self.answers.insert(id, answer);
         self.queue.push_back(Event::Request { id, request });
+    }
+
+    /// How long to wait if nothing happens.
+    fn pause(&self) -> Duration {
+        let deadline = self.herder.next_deadline();
+        let tick = deadline.map(|deadline| Duration::from_millis(deadline.0.saturating_sub(now().0)));
+        let life = self.outside.cluster.is_some().then_some(SIGN_OF_LIFE);
+        let farewell = match self.phase {
+            Phase::Leaves(until) => Some(until.saturating_duration_since(Instant::now())),
+            Phase::Runs | Phase::Ends => None,
+        };
+        [tick, life, farewell].into_iter().flatten().min().unwrap_or(Duration::MAX)
+    }
+
+    fn look_at_the_clock(&mut self) {
+        if self.herder.next_deadline().is_some_and(|deadline| deadline <= now()) {
+            self.queue.push_back(Event::Tick);
+        }
+        if let Phase::Leaves(until) = self.phase
+            && Instant::now() >= until
+        {
+            tracing::warn!(stage = self.herder.stage(), "The herder did not stop in time; the worker ends without it.");
+            self.end();
+        }
+    }
+
+    fn show_life(&mut self) {
+        if let Some(cluster) = &mut self.outside.cluster {
+            cluster.group.alive();
+        }
     }
 
     /// What others see is published before replies go out: whoever got a reply sees its effect.
@@ -128,64 +216,80 @@ impl Driver {
                     let _ = waiting.send(answer);
                 }
             }
-            Effect::AppendConfig { token, records } => {
-                for record in records {
-                    self.next_offset += 1;
-                    let logged = LoggedConfig { next_offset: self.next_offset, record: Some(record) };
-                    self.queue.push_back(Event::ConfigRecord(logged));
-                }
-                self.queue.push_back(Event::Appended { token, outcome: Ok(()) });
-            }
+            Effect::AppendConfig { token, records } => self.queue.extend(self.outside.config.append(token, records)),
             Effect::AppendStatus { token, record } => {
-                self.queue.push_back(Event::StatusRecord(record));
-                self.queue.push_back(Event::Appended { token, outcome: Ok(()) });
+                self.queue.extend(self.outside.status.append(token, vec![record]));
             }
+            Effect::ReadToEnd { token } => self.queue.extend(self.outside.config.read_to_end(token)),
             Effect::Work(command) => {
                 if let Some(worker) = &self.worker {
                     worker.send(command);
                 }
             }
-            effect @ (Effect::ReadToEnd { .. }
-            | Effect::Join { .. }
+            Effect::NewSessionKey { token, size } => self.make_session_key(token, size),
+            Effect::SetLoggerLevel { logger, level } => self.set_level(&logger, level.as_deref()),
+            Effect::Finished => self.end(),
+            effect @ (Effect::Join { .. }
             | Effect::Assign { .. }
             | Effect::Leave { .. }
-            | Effect::ForwardTasks { .. }
-            | Effect::NewSessionKey { .. }
-            | Effect::SetLoggerLevel { .. }
-            | Effect::Finished) => tracing::error!(?effect, "A standalone worker has no cluster."),
+            | Effect::ForwardTasks { .. }) => match &mut self.outside.cluster {
+                Some(cluster) => cluster.perform(effect),
+                None => tracing::error!(?effect, "A standalone worker has no cluster."),
+            },
+        }
+    }
+
+    fn make_session_key(&mut self, token: Token, size: usize) {
+        let mut key = vec![0; size.min(MAX_KEY)];
+        match getrandom::fill(&mut key) {
+            Ok(()) => self.queue.push_back(Event::SessionKey { token, key: Secret(key) }),
+            Err(error) => tracing::error!(%error, "The system has no random bytes for a session key."),
+        }
+    }
+
+    fn set_level(&self, logger: &str, level: Option<&str>) {
+        if let Err(error) = apply_level(&*self.loggers, logger, level) {
+            tracing::warn!(%error, "A log level could not be set.");
         }
     }
 }
 
-/// See [`Driver::start_signal`].
-#[derive(Debug)]
-pub struct StartSignal(watch::Sender<Published>);
-
-impl StartSignal {
-    /// From now on `/health` takes the worker for started.
-    pub fn up(self) {
-        self.0.send_modify(|published| published.starting = false);
+impl Cluster {
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Join { protocols } => self.group.join(protocols),
+            Effect::Assign { generation, assignments } => self.group.assign(generation, assignments),
+            Effect::Leave { reason } => self.group.leave(reason),
+            Effect::ForwardTasks { token, leader, connector, body, signature } => {
+                self.peers.forward_tasks(token, ForwardedTasks { leader, connector, body, signature });
+            }
+            Effect::Reply { .. }
+            | Effect::AppendConfig { .. }
+            | Effect::AppendStatus { .. }
+            | Effect::ReadToEnd { .. }
+            | Effect::Work(_)
+            | Effect::NewSessionKey { .. }
+            | Effect::SetLoggerLevel { .. }
+            | Effect::Finished => {}
+        }
     }
 }
 
-impl HerderHandle for Handle {
-    async fn request(&self, request: Request) -> Result<Reply, Refusal> {
-        let (answer, reply) = oneshot::channel();
-        let stopping = || Refusal::Failed("the worker is stopping".to_owned());
-        self.inbox.send((request, answer)).await.map_err(|_| stopping())?;
-        reply.await.unwrap_or_else(|_| Err(stopping()))
+impl Decider for Herder {
+    fn handle(&mut self, now: Millis, event: Event) -> Vec<Effect> {
+        Self::handle(self, now, event)
+    }
+
+    fn next_deadline(&self) -> Option<Millis> {
+        Self::next_deadline(self)
     }
 
     fn view(&self) -> Arc<ClusterView> {
-        self.published.borrow().view.clone()
+        Self::view(self)
     }
 
     fn stage(&self) -> String {
-        self.published.borrow().stage.clone()
-    }
-
-    fn is_starting(&self) -> bool {
-        self.published.borrow().starting
+        Self::stage(self)
     }
 }
 
@@ -193,11 +297,4 @@ impl HerderHandle for Handle {
 pub(crate) fn now() -> Millis {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-async fn sleep_until(deadline: Option<Millis>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep(Duration::from_millis(deadline.0.saturating_sub(now().0))).await,
-        None => std::future::pending().await,
-    }
 }

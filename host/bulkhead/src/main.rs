@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bulkhead::cli::{Cli, Command};
-use bulkhead::standalone;
+use bulkhead::{distributed, standalone};
 use clap::Parser;
 
 fn main() -> ExitCode {
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::ConnectStandalone(arguments) => runtime.block_on(standalone::run(arguments)),
+        Command::ConnectDistributed(arguments) => runtime.block_on(distributed::run(arguments)),
     };
     // Whatever a client's own thread still waits for must not hold up the end of the process.
     runtime.shutdown_background();

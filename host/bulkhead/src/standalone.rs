@@ -3,9 +3,7 @@
 //! Everything that can be refused is read before anything runs, so that a mistake in the last of ten
 //! files leaves nothing half-started.
 
-use std::fs;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,91 +11,76 @@ use anyhow::{Context, bail};
 use bulkhead_herder::api::{Event, Refusal, Reply, Request};
 use bulkhead_herder::{Herder, Mode};
 use bulkhead_kafka::{KafkaClients, MockBroker};
-use bulkhead_model::RawConfig;
-use bulkhead_pipeline::convert::CONNECT_VERSION;
 use bulkhead_pipeline::ports::{OffsetStore, Plugins};
-use bulkhead_rest::{AdminListeners, HerderHandle, Listener, Resources, ServerInfo, TopicTracking, router};
+use bulkhead_rest::HerderHandle;
 use bulkhead_sandbox::Sandbox;
 use bulkhead_worker::Worker;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::cli::ConnectStandalone;
 use crate::connector_file::{self, ConnectorFile};
+use crate::driver::ports::Outside;
 use crate::driver::{Driver, Handle};
 use crate::offset_file::OffsetFile;
-use crate::telemetry::TracingLoggers;
-use crate::{plugins, properties, telemetry};
+use crate::serving::{Listeners, Serving};
+use crate::signals::Signals;
+use crate::{ending, plugins, serving, settings, telemetry};
 
 /// How long a broker may take to answer at the start.
-const KAFKA_START: Duration = Duration::from_secs(15);
-
-/// How long requests that are being answered may hold up the end.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
-
-/// What the properties say, read and checked.
-struct Settings {
-    properties: RawConfig,
-    rest: bulkhead_rest::Settings,
-    worker: bulkhead_worker::Settings,
-    sandbox: bulkhead_sandbox::Settings,
-    kafka: bulkhead_kafka::Settings,
-    offsets: PathBuf,
-}
-
-/// Sockets that are open, but not yet served.
-struct Listeners {
-    regular: Vec<TcpListener>,
-    admin: Vec<TcpListener>,
-}
+pub(crate) const KAFKA_START: Duration = Duration::from_secs(15);
 
 /// Runs the worker until it is told to end by SIGTERM or SIGINT.
 pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let loggers = telemetry::init();
-    let mut end = pin!(end_signal()?);
+    let mut signals = Signals::new()?;
     let embedded = embedded_kafka(&arguments)?;
-    let settings = Settings::read(&arguments, embedded.as_ref())?;
+    let forced = embedded.as_ref().map(MockBroker::worker_properties).unwrap_or_default();
+    let (settings, offsets) = settings::standalone(&arguments.worker, &forced)?;
     let files = connector_files(&arguments.connectors)?;
-    let offsets = OffsetFile::open(&settings.offsets)?;
+    let offsets = OffsetFile::open(&offsets)?;
     let listeners = Listeners::bind(&settings.rest).await?;
-    let herder = settings.herder(&listeners)?;
+    let worker_id = settings.worker_id(listeners.address()?);
 
     let offsets: Arc<dyn OffsetStore> = Arc::new(offsets);
     let clients = KafkaClients::new(settings.kafka.clone());
-    let sandbox = bulkhead_sandbox::Settings { worker: herder.worker.to_string(), ..settings.sandbox.clone() };
+    let sandbox = bulkhead_sandbox::Settings { worker: worker_id.to_string(), ..settings.sandbox.clone() };
     let (sandbox, cluster_id) = tokio::join!(Sandbox::open(sandbox, offsets.clone()), clients.cluster_id(KAFKA_START));
     let cluster_id = cluster_id.context("bootstrap.servers")?;
     let sandbox = Arc::new(sandbox?);
     let catalog = plugins::catalog(&sandbox.catalog());
 
-    let herder = Herder::new(herder);
-    let (worker, work) = Worker::spawn(sandbox, Arc::new(clients), offsets, settings.worker.clone());
-    let (mut driver, handle) = Driver::new(herder, worker, work);
+    let herder = Herder::new(settings.herder(Mode::Standalone, worker_id));
+    let (worker, work) = Worker::spawn(sandbox.clone(), Arc::new(clients), offsets, settings.worker.clone());
+    let limit = ending::limit(settings.worker.graceful_stop);
+    let (mut driver, handle) = Driver::new(herder, worker, work, Outside::none(), loggers.clone(), limit);
     driver.push(Event::Plugins(catalog));
 
     let up = driver.start_signal();
     let stop = CancellationToken::new();
     let driven = tokio::spawn(driver.run(stop.clone()));
-    let served = listeners.serve(&handle, &loggers, &settings.rest, cluster_id, &stop);
+    let serving = Serving::default();
+    listeners.serve(&serving::interface(&handle, &loggers, &settings.rest, cluster_id, sandbox), &serving);
     let outcome = tokio::select! {
         created = create_connectors(&handle, files) => match created {
             Ok(()) => {
                 up.up();
                 tracing::info!("The worker is up.");
-                (&mut end).await
+                signals.next().await;
+                Ok(())
             }
             Err(error) => Err(error),
         },
-        ended = &mut end => ended,
+        () = signals.next() => Ok(()),
     };
     tracing::info!("The worker stops.");
+    serving.stop();
     stop.cancel();
-    driven.await.context("the herder's driver failed")?;
-    // What is still being answered is answered; what hangs isn't waited for.
-    let _ = timeout(LAST_ANSWERS, served.wait()).await;
+    let end = async {
+        driven.await.context("the herder's driver failed")??;
+        serving.end().await;
+        Ok(())
+    };
+    ending::bounded(end, &mut signals, limit).await?;
     outcome
 }
 
@@ -111,51 +94,6 @@ fn embedded_kafka(arguments: &ConnectStandalone) -> anyhow::Result<Option<MockBr
         broker.create_topic(topic, 1)?;
     }
     Ok(Some(broker))
-}
-
-impl Settings {
-    fn read(arguments: &ConnectStandalone, embedded: Option<&MockBroker>) -> anyhow::Result<Self> {
-        let mut properties = properties::read(&arguments.worker)?;
-        if let Some(broker) = embedded {
-            for (key, value) in broker.worker_properties() {
-                properties.set(key, value);
-            }
-        }
-        let file = || arguments.worker.display().to_string();
-        let offsets = properties.get("offset.storage.file.filename");
-        let offsets = offsets.with_context(|| format!("{}: `offset.storage.file.filename` is missing", file()))?;
-        for key in ["key.converter", "value.converter"] {
-            properties.get(key).with_context(|| format!("{}: `{key}` is missing", file()))?;
-        }
-        Ok(Self {
-            offsets: PathBuf::from(offsets),
-            rest: bulkhead_rest::Settings::from_properties(&properties).with_context(file)?,
-            worker: bulkhead_worker::Settings::from_properties(&properties).with_context(file)?,
-            sandbox: bulkhead_sandbox::Settings::parse(&properties, bulkhead_sandbox::Mode::Standalone)
-                .with_context(file)?,
-            kafka: bulkhead_kafka::Settings::from_properties(&properties).with_context(file)?,
-            properties,
-        })
-    }
-
-    fn herder(&self, listeners: &Listeners) -> anyhow::Result<bulkhead_herder::Settings> {
-        let bound = listeners.regular.first().context("`listeners` is empty")?.local_addr()?;
-        let converter = |key, default: &str| self.properties.get(key).unwrap_or(default).to_owned();
-        Ok(bulkhead_herder::Settings {
-            mode: Mode::Standalone,
-            worker: self.rest.worker_id(bound, &machine_name()),
-            key_converter: converter("key.converter", ""),
-            value_converter: converter("value.converter", ""),
-            header_converter: converter("header.converter", "org.apache.kafka.connect.storage.SimpleHeaderConverter"),
-            topic_tracking: self.rest.topic_tracking != TopicTracking::Off,
-        })
-    }
-}
-
-/// The name by which others may know this machine.
-fn machine_name() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
 }
 
 fn connector_files(paths: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, ConnectorFile)>> {
@@ -196,67 +134,4 @@ async fn validate(herder: &Handle, file: &ConnectorFile) -> anyhow::Result<()> {
         bail!("{}", errors.join("; "));
     }
     Ok(())
-}
-
-impl Listeners {
-    async fn bind(settings: &bulkhead_rest::Settings) -> anyhow::Result<Self> {
-        let regular = bind_all("listeners", &settings.listeners).await?;
-        let admin = match &settings.admin_listeners {
-            AdminListeners::Own(listeners) => bind_all("admin.listeners", listeners).await?,
-            AdminListeners::Same | AdminListeners::Nowhere => Vec::new(),
-        };
-        Ok(Self { regular, admin })
-    }
-
-    fn serve(
-        self,
-        herder: &Handle,
-        loggers: &Arc<TracingLoggers>,
-        settings: &bulkhead_rest::Settings,
-        kafka_cluster_id: String,
-        stop: &CancellationToken,
-    ) -> TaskTracker {
-        let served = TaskTracker::new();
-        let info = ServerInfo {
-            version: CONNECT_VERSION.to_owned(),
-            commit: concat!("bulkhead-", env!("CARGO_PKG_VERSION")).to_owned(),
-            kafka_cluster_id,
-        };
-        let regular = self.regular.into_iter().map(|socket| (socket, Resources::Regular));
-        let admin = self.admin.into_iter().map(|socket| (socket, Resources::Admin));
-        for (socket, resources) in regular.chain(admin) {
-            let router = router(herder.clone(), loggers.clone(), info.clone(), settings, resources);
-            let stop = stop.clone().cancelled_owned();
-            served.spawn(async move {
-                if let Err(error) = bulkhead_rest::serve(socket, router, stop).await {
-                    tracing::error!(%error, "A listener failed.");
-                }
-            });
-        }
-        served.close();
-        served
-    }
-}
-
-async fn bind_all(key: &'static str, listeners: &[Listener]) -> anyhow::Result<Vec<TcpListener>> {
-    let mut sockets = Vec::with_capacity(listeners.len());
-    for listener in listeners {
-        let socket = bulkhead_rest::bind(key, listener).await?;
-        tracing::info!(address = %socket.local_addr()?, "REST is at");
-        sockets.push(socket);
-    }
-    Ok(sockets)
-}
-
-/// Completes with SIGTERM or SIGINT, also with one that came before it was waited for.
-fn end_signal() -> anyhow::Result<impl Future<Output = anyhow::Result<()>>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        Ok(())
-    })
 }
