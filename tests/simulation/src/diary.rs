@@ -1,7 +1,7 @@
 //! What happened, in short lines, for tests that tell a story.
 
-use bulkhead_herder::api::{ConfigRecord, StatusRecord};
-use bulkhead_herder::protocol::{Assignment, Work};
+use bulkhead_herder::api::{ConfigRecord, Effect, Event as HerderEvent, GroupEvent, StatusRecord};
+use bulkhead_herder::protocol::{Assignment, MemberMetadata, Work};
 use bulkhead_model::work::Event;
 
 /// Something worth telling.
@@ -63,6 +63,43 @@ pub(crate) fn of_assignment(generation: i32, bytes: &[u8]) -> String {
             list(&revoked)
         ),
         Err(error) => format!("synced {generation} {error}"),
+    }
+}
+
+/// An event as a trace shows it: with the group's bytes made readable.
+pub(crate) fn of_event(event: &HerderEvent) -> String {
+    match event {
+        HerderEvent::Group(GroupEvent::Synced { generation, assignment, .. }) => of_assignment(*generation, assignment),
+        HerderEvent::Group(GroupEvent::Elected { generation, protocol, members, .. }) => {
+            let members: Vec<_> = members.iter().map(|(id, bytes)| format!("{id} {}", of_metadata(bytes))).collect();
+            format!("elected {generation} {protocol}: {}", members.join("; "))
+        }
+        HerderEvent::Plugins(_) => "plugins".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The same for effects.
+pub(crate) fn of_effect(effect: &Effect) -> String {
+    match effect {
+        Effect::Join { protocols } => {
+            format!("join {}", protocols.first().map_or_else(String::new, |(_, bytes)| of_metadata(bytes)))
+        }
+        Effect::Assign { generation, assignments } => {
+            let one = |(id, bytes): &(String, Vec<u8>)| format!("{id} {}", of_assignment(*generation, bytes));
+            format!("assign {}", assignments.iter().map(one).collect::<Vec<_>>().join("; "))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn of_metadata(bytes: &[u8]) -> String {
+    match MemberMetadata::decode(bytes) {
+        Ok(MemberMetadata { config_offset, allocation, .. }) => {
+            let held = allocation.map_or_else(|| "nothing".to_owned(), |held| format!("[{}]", list(&held.assigned)));
+            format!("at {config_offset} holds {held}")
+        }
+        Err(error) => error.to_string(),
     }
 }
 

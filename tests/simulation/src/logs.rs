@@ -46,9 +46,9 @@ impl ConfigLog {
         self.records.get(index).filter(|entry| entry.offset <= last)
     }
 
-    /// Removes from the older part of the log, so many percent of it, what is superseded there, and if
-    /// asked for, removals as well. What lies behind stays as it is.
-    pub fn compact(&mut self, percent: u64, removals: bool) {
+    /// Removes from the older part of the log, so many percent of it, what is superseded there, and
+    /// removals that lie before an offset. What lies behind stays as it is.
+    pub fn compact(&mut self, percent: u64, removals_before: i64) {
         let clean = self.records.len() * usize::try_from(percent.min(100)).expect("a percentage") / 100;
         // The newest record is never compacted.
         let clean = clean.min(self.records.len().saturating_sub(1));
@@ -56,7 +56,7 @@ impl ConfigLog {
         let mut kept: Vec<_> = self.records.drain(clean..).collect();
         for entry in self.records.drain(..).rev() {
             let Some(record) = &entry.record else { continue };
-            if seen.insert(key(record)) && !(removals && is_removal(record)) {
+            if seen.insert(key(record)) && !(entry.offset < removals_before && is_removal(record)) {
                 kept.push(entry);
             }
         }
@@ -146,9 +146,9 @@ mod tests {
         for (name, config) in [("a", Some(RawConfig::new())), ("a", None), ("b", None), ("b", Some(RawConfig::new()))] {
             log.append(connector(name, config), 0);
         }
-        log.compact(75, false);
+        log.compact(75, 0);
         assert_eq!(offsets(&log), [1, 2, 3]);
-        log.compact(100, true);
+        log.compact(100, 9);
         assert_eq!(offsets(&log), [3]);
         assert_eq!(log.history.len(), 4);
     }

@@ -57,7 +57,7 @@ pub(crate) enum Output {
 }
 
 /// A time-out of a state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Timer {
     /// More members may come before the first generation is made.
     FirstMembers {
@@ -68,6 +68,10 @@ pub(crate) enum Timer {
     },
     Sync {
         epoch: u64,
+    },
+    /// Of a member that nobody speaks for.
+    Session {
+        member: String,
     },
 }
 
@@ -91,7 +95,7 @@ impl Coordinator {
         let id = match member {
             Some(id) if self.members.contains_key(&id) => id,
             Some(_) => return self.answer(from, ticket, Answer::UnknownMember),
-            None => self.admit(now, from),
+            None => self.admitted_before(from).unwrap_or_else(|| self.admit(now, from)),
         };
         let Some(member) = self.members.get_mut(&id) else { return };
         let changed = member.protocols != protocols;
@@ -108,8 +112,19 @@ impl Coordinator {
         }
     }
 
+    /// A newcomer has its id before it joins, so it has the same one when it has to try again.
+    fn admitted_before(&self, process: ProcessId) -> Option<String> {
+        let mut waiting =
+            self.members.iter().filter(|(_, member)| member.process == process && member.joining.is_some());
+        waiting.next().map(|(id, _)| id.clone())
+    }
+
     fn admit(&mut self, now: u64, process: ProcessId) -> String {
         self.last_member += 1;
+        // A member that its worker has forgotten sends no heartbeats.
+        let forgotten = self.members.iter().filter(|(_, member)| member.process == process);
+        let forgotten = forgotten.map(|(id, _)| Output::Timer(Timer::Session { member: id.clone() }));
+        self.outputs.extend(forgotten.collect::<Vec<_>>());
         // Which of two members comes first in the alphabet is anybody's guess, as with real ids.
         let id = format!("m{:02}-{}", self.last_member * 37 % 100, self.last_member);
         let member =
@@ -278,6 +293,7 @@ impl Coordinator {
                 self.members.retain(|_, member| member.syncing.is_some());
                 self.prepare();
             }
+            (Timer::Session { member }, _) => self.remove(&member),
             (Timer::FirstMembers { .. } | Timer::Rebalance { .. } | Timer::Sync { .. }, _) => {}
         }
         std::mem::take(&mut self.outputs)

@@ -51,3 +51,26 @@ pub(crate) struct Joined {
     /// For the leader only.
     pub(crate) members: Vec<(String, Vec<u8>)>,
 }
+
+impl Ask {
+    pub(crate) fn in_short(&self) -> String {
+        let member = self.member.as_deref().unwrap_or("somebody new");
+        match &self.what {
+            Request::Join(_) => format!("{member} joins"),
+            Request::Sync { generation, .. } => format!("{member} syncs {generation}"),
+            Request::Leave => format!("{member} leaves"),
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn in_short(&self) -> String {
+        match self {
+            Self::Joined(joined) => format!("joined {} as {}", joined.generation, joined.member),
+            Self::Synced(_) => "synced".to_owned(),
+            Self::Left | Self::UnknownMember | Self::IllegalGeneration | Self::RebalanceInProgress => {
+                format!("{self:?}")
+            }
+        }
+    }
+}

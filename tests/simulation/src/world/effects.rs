@@ -10,7 +10,7 @@ use crate::diary;
 impl World {
     pub(super) fn perform(&mut self, id: ProcessId, effect: Effect) {
         if self.trace {
-            println!("{:>9} w{} ->  {effect:?}", self.now, id.worker);
+            println!("{:>9} w{} ->  {}", self.now, id.worker, diary::of_effect(&effect));
         }
         match effect {
             Effect::Reply { id: request, answer } => self.reply(id, request, answer),

@@ -110,7 +110,7 @@ impl World {
             Fault::Start { worker } => self.start(worker),
             Fault::Trouble { trouble, millis } => self.begin(trouble, millis),
             Fault::ClockJump { worker, millis } => self.jump(worker, millis),
-            Fault::Compact { percent, removals } => self.config.compact(percent, removals),
+            Fault::Compact { percent, removals } => self.compact(percent, removals),
             Fault::ForgetGroup => {
                 self.group.delete();
             }
@@ -128,6 +128,13 @@ impl World {
             Fault::Reads { worker, count } => self.arm_fault(worker, |process| process.reading.failures += count),
             Fault::Answers { worker, count } => self.arm_fault(worker, |process| process.lost_answers += count),
         }
+    }
+
+    /// Kafka keeps removals for a day, so that whoever reads the log at present sees them.
+    fn compact(&mut self, percent: u64, removals: bool) {
+        let positions = self.living().filter(|process| process.reading.begun).map(|process| process.reading.position);
+        let seen_by_all = positions.min().unwrap_or(i64::MAX);
+        self.config.compact(percent, if removals { seen_by_all } else { 0 });
     }
 
     fn arm_fault(&mut self, worker: usize, arm: impl FnOnce(&mut super::Process)) {

@@ -13,10 +13,7 @@ impl World {
         let outputs = act(&mut process.client);
         for output in outputs {
             match output {
-                ClientOutput::Ask(ask) => {
-                    let latency = self.latency(id);
-                    self.after(latency, Happening::ToCoordinator(ask));
-                }
+                ClientOutput::Ask(ask) => self.send(ask),
                 ClientOutput::Event(event) => {
                     if let GroupEvent::Elected { generation, members, .. } = &event {
                         self.delays.elected(id, *generation, members);
@@ -26,6 +23,15 @@ impl World {
                 ClientOutput::Heartbeats => self.next_heartbeat(id),
             }
         }
+    }
+
+    /// What one client sends arrives in order.
+    fn send(&mut self, ask: Ask) {
+        let arrives = self.now + self.latency(ask.from);
+        let Some(process) = self.process(ask.from) else { return };
+        let arrives = process.link.sent.max(arrives);
+        process.link.sent = arrives;
+        self.agenda.put(arrives, Happening::ToCoordinator(ask));
     }
 
     fn latency(&mut self, id: ProcessId) -> u64 {
@@ -71,6 +77,7 @@ impl World {
     pub(super) fn to_coordinator(&mut self, ask: Ask) {
         if self.reaches_coordinator(ask.from) {
             let from = ask.from;
+            self.note(|| format!("coordinator <- w{} {}", from.worker, ask.in_short()));
             let outputs = self.group.take(self.now, ask);
             self.of_coordinator(outputs);
             // Somebody who stands still has been heard of for the last time.
@@ -92,8 +99,9 @@ impl World {
                 }
                 CoordinatorOutput::Notice { to } => self.next_heartbeat(to),
                 CoordinatorOutput::Timer(timer) => {
-                    let wait = match timer {
+                    let wait = match &timer {
                         Timer::FirstMembers { .. } => self.dice.pick(&[0, 0, 3_000]),
+                        Timer::Session { .. } => SESSION_TIMEOUT,
                         Timer::Rebalance { .. } | Timer::Sync { .. } => REBALANCE_TIMEOUT,
                     };
                     self.after(wait, Happening::Timer(timer));
@@ -112,6 +120,7 @@ impl World {
 
     pub(super) fn to_client(&mut self, id: ProcessId, ticket: Ticket, answer: Answer) {
         if self.reaches_coordinator(id) {
+            self.note(|| format!("w{} <- coordinator: {}", id.worker, answer.in_short()));
             self.with_client(id, |client| client.answered(ticket, answer));
         }
     }

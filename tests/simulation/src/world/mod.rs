@@ -243,7 +243,7 @@ impl World {
         let now = self.now;
         self.steps += 1;
         if self.trace {
-            println!("{now:>9} w{}  <- {event:?}", id.worker);
+            println!("{now:>9} w{}  <- {}", id.worker, diary::of_event(&event));
         }
         if let Event::Group(GroupEvent::Synced { generation, assignment, .. }) = &event {
             self.delays.synced(id, *generation);

@@ -96,6 +96,8 @@ pub enum AppendFault {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub(crate) cut: bool,
+    /// When the last request arrives.
+    pub(crate) sent: u64,
     /// It was mended while the process stood still.
     pub(crate) mended_unseen: bool,
     /// Changes whenever the way is cut or mended.
