@@ -184,6 +184,9 @@ impl<D: Decider> Driver<D> {
             && Instant::now() >= until
         {
             tracing::warn!(stage = self.herder.stage(), "The herder did not stop in time; the worker ends without it.");
+            if let Some(cluster) = &mut self.outside.cluster {
+                cluster.group.leave("the worker ends".to_owned());
+            }
             self.end();
         }
     }

@@ -39,18 +39,21 @@ pub trait Source: Send + 'static {
     fn next(&mut self) -> impl Future<Output = Option<LogEvent>> + Send;
 }
 
-/// Bytes of a record, and what is told of a record that was read.
+/// Records as bytes, and back.
 pub struct Codec<R> {
-    encode: fn(&R) -> (Vec<u8>, Option<Vec<u8>>),
-    /// None: nothing to tell. The error is why the record can't be read, and what is told all the same.
-    decode: fn(&LogRecord) -> Result<Event, Unreadable>,
+    encode: fn(&R) -> Encoded,
+    decode: fn(&LogRecord) -> Decoded,
 }
 
-/// A record that says nothing.
-struct Unreadable {
-    reason: String,
-    /// Told all the same.
+/// Key and value; none is a tombstone.
+type Encoded = (Vec<u8>, Option<Vec<u8>>);
+
+/// What a record says.
+struct Decoded {
+    /// What the herder is told; of some records that can't be read, that there was one.
     event: Option<Event>,
+    /// Why it can't be read.
+    problem: Option<String>,
 }
 
 /// A topic as a log.
@@ -152,30 +155,31 @@ pub async fn follow<R>(
 }
 
 fn read<R>(record: &LogRecord, codec: &Codec<R>, refuse: &impl Refuse) -> Option<Event> {
-    match (codec.decode)(record) {
-        Ok(event) => Some(event),
-        Err(Unreadable { reason, event }) => {
-            refuse(record, &reason);
-            event
-        }
+    let Decoded { event, problem } = (codec.decode)(record);
+    if let Some(problem) = problem {
+        refuse(record, &problem);
+    }
+    event
+}
+
+fn config_record(record: &LogRecord) -> Decoded {
+    let next_offset = record.offset.saturating_add(1);
+    let logged = |record| Some(Event::ConfigRecord(LoggedConfig { next_offset, record }));
+    let Some(key) = &record.key else {
+        return Decoded { event: logged(None), problem: Some("it has no key".to_owned()) };
+    };
+    match config_topic::decode(key, record.value.as_deref()) {
+        Ok(record) => Decoded { event: logged(record), problem: None },
+        Err(malformed) if malformed.counts => Decoded { event: logged(None), problem: Some(malformed.what) },
+        Err(malformed) => Decoded { event: None, problem: Some(malformed.what) },
     }
 }
 
-fn config_record(record: &LogRecord) -> Result<Event, Unreadable> {
-    let next_offset = record.offset.saturating_add(1);
-    let logged = |record| Event::ConfigRecord(LoggedConfig { next_offset, record });
-    let Some(key) = &record.key else {
-        return Err(Unreadable { reason: "it has no key".to_owned(), event: Some(logged(None)) });
-    };
-    config_topic::decode(key, record.value.as_deref()).map(logged).map_err(|malformed| Unreadable {
-        event: malformed.counts.then(|| logged(None)),
-        reason: malformed.to_string(),
-    })
-}
-
-fn status_record(record: &LogRecord) -> Result<Event, Unreadable> {
-    let decoded = record.key.as_ref().and_then(|key| status_topic::decode(key, record.value.as_deref()));
-    decoded.map(Event::StatusRecord).ok_or_else(|| Unreadable { reason: "it is no status".to_owned(), event: None })
+fn status_record(record: &LogRecord) -> Decoded {
+    match record.key.as_ref().and_then(|key| status_topic::decode(key, record.value.as_deref())) {
+        Some(record) => Decoded { event: Some(Event::StatusRecord(record)), problem: None },
+        None => Decoded { event: None, problem: Some("it is no status".to_owned()) },
+    }
 }
 
 #[cfg(test)]

@@ -265,8 +265,10 @@ async fn the_end_of_the_worker_is_the_herders_to_say() {
 #[tokio::test]
 async fn a_herder_that_does_not_finish_is_not_waited_for_without_end() {
     let case = Case::start_with(Journal::default(), Duration::from_millis(20), |_| Vec::new());
+    let journal = case.journal.clone();
     case.stop.cancel();
     assert_eq!(case.ended().await, Ok(()));
+    assert_eq!(journal.lines(), ["leave: the worker ends"]);
 }
 
 #[tokio::test]

@@ -9,12 +9,13 @@ use super::*;
 /// Longer than anything here takes.
 const SOON: Duration = Duration::from_secs(20);
 
-type Acknowledgement = oneshot::Sender<Result<(), AppendError>>;
+/// What was appended, and how to acknowledge it.
+type Appended = (Vec<LogEntry>, oneshot::Sender<Result<(), AppendError>>);
 
 /// Keeps what is appended until the test acknowledges it, and which ends were asked for.
 #[derive(Clone, Default)]
 struct MemoryTopic {
-    appended: Arc<Mutex<Vec<(Vec<LogEntry>, Acknowledgement)>>>,
+    appended: Arc<Mutex<Vec<Appended>>>,
     ends: Arc<Mutex<Vec<u64>>>,
 }
 
