@@ -51,6 +51,7 @@ impl Herder {
         let shape = name.as_ref().map(|name| self.shape(name));
         self.cluster.apply(&record);
         self.changes.read(&record);
+        let is_commit = matches!(record, ConfigRecord::Commit { .. });
         match record {
             ConfigRecord::Restart(request) => self.restart_requested(request),
             ConfigRecord::LoggerLevel { logger, level } => self.level_set(logger, level),
@@ -65,6 +66,9 @@ impl Herder {
             self.connector_changed(&name);
             if shape != Some(self.shape(&name)) {
                 self.sharing_changed();
+            }
+            if is_commit {
+                self.check_tasks(&name);
             }
         }
     }

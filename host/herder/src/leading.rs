@@ -102,13 +102,13 @@ impl Herder {
         self.effects.push(Effect::Assign { generation: election.generation, assignments });
     }
 
-    /// Whether members may run what they don't say: in an eager group they say nothing, because they have
-    /// stopped everything; those that come from a cooperative generation haven't.
+    /// Whether members may run something still, which nobody of an eager group does when it joins: those
+    /// that come from a cooperative generation have stopped nothing.
     fn may_run_unseen(&self, election: &Election) -> bool {
         let before = self.membership.as_ref().and_then(|membership| membership.protocol);
+        let is_new = before != Some(ConnectProtocol::Eager) && election.members.len() > 1;
         election.protocol == ConnectProtocol::Eager
-            && before != Some(ConnectProtocol::Eager)
-            && election.members.len() > 1
+            && (is_new || election.members.iter().any(|member| !member.holds.is_empty()))
     }
 
     /// In the order of the members.

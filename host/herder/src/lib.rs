@@ -57,7 +57,7 @@ mod vectors;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use api::{Effect, Event, ForwardError, Millis, Refusal, Reply, RequestId, Secret, Token};
+use api::{Effect, Event, ForwardError, Millis, Refusal, Reply, Request, RequestId, Secret, Token};
 pub use auto_restart::RestartPolicy;
 use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, Instance, work};
@@ -107,6 +107,8 @@ pub struct Herder {
     owners: BTreeMap<Instance, String>,
     new_key: NewKey,
     ending: Option<Ending>,
+    /// Requests that came while nobody led the group.
+    early: Vec<(RequestId, Request)>,
     /// Requests that wait for their answer.
     open: BTreeSet<RequestId>,
     view: Arc<ClusterView>,
@@ -141,6 +143,7 @@ impl Herder {
             owners: BTreeMap::new(),
             new_key: NewKey::default(),
             ending: None,
+            early: Vec::new(),
             open: BTreeSet::new(),
             touched: BTreeSet::new(),
             now: Millis::default(),
@@ -172,6 +175,7 @@ impl Herder {
             Event::Tick => self.tick(),
         }
         self.go_on_rebalancing();
+        self.take_early_requests();
         self.rotate_key();
         self.go_on_ending();
         self.answer_waiting();

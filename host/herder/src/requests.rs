@@ -10,6 +10,9 @@ use crate::lifecycle::not_found;
 impl Herder {
     pub(crate) fn request(&mut self, id: RequestId, request: Request) {
         self.open.insert(id);
+        if self.waits_for_a_leader(&request) {
+            return self.early.push((id, request));
+        }
         if let Err(refusal) = self.may_take(&request) {
             return self.reply(id, Err(refusal));
         }
@@ -46,34 +49,33 @@ impl Herder {
         }
     }
 
+    /// While nobody leads the group, what only a leader may do waits until somebody does.
+    fn waits_for_a_leader(&self, request: &Request) -> bool {
+        let nobody_leads = self.membership.as_ref().is_some_and(|membership| membership.leader_url.is_none());
+        nobody_leads && self.ending.is_none() && is_for_leaders(request)
+    }
+
+    /// Takes what waited for a leader.
+    pub(crate) fn take_early_requests(&mut self) {
+        if self.early.is_empty() || self.membership.as_ref().is_none_or(|membership| membership.leader_url.is_none()) {
+            return;
+        }
+        for (id, request) in std::mem::take(&mut self.early) {
+            self.request(id, request);
+        }
+    }
+
     /// Whether this worker is the one to ask. What only an owner may do is looked at later.
     fn may_take(&self, request: &Request) -> Result<(), Refusal> {
         if self.ending.is_some() {
             return Err(shutting_down());
         }
-        match request {
-            Request::CreateConnector { .. }
-            | Request::PutConfig { .. }
-            | Request::PatchConfig { .. }
-            | Request::DeleteConnector { .. }
-            | Request::SetTargetState { state: TargetState::Stopped, .. }
-            | Request::Restart(_)
-            | Request::AlterOffsets { .. } => self.must_lead(),
-            Request::PublishTasks { proof, .. } | Request::Fence { proof, .. } => {
-                self.check_proof(proof)?;
-                self.must_lead()
-            }
-            Request::Ping
-            | Request::ConnectorInfo { .. }
-            | Request::ConnectorConfig { .. }
-            | Request::TaskInfos { .. }
-            | Request::SetTargetState { .. }
-            | Request::RestartConnector { .. }
-            | Request::RestartTask { .. }
-            | Request::Offsets { .. }
-            | Request::ResetTopics { .. }
-            | Request::ValidateConfig { .. }
-            | Request::SetLoggerLevel { .. } => Ok(()),
+        if let Request::PublishTasks { proof, .. } | Request::Fence { proof, .. } = request {
+            self.check_proof(proof)?;
+        }
+        match is_for_leaders(request) {
+            true => self.must_lead(),
+            false => Ok(()),
         }
     }
 
@@ -84,6 +86,31 @@ impl Herder {
 
     fn connector_config(&self, name: &ConnectorName) -> Option<Reply> {
         Some(Reply::Config(self.cluster.get(name)?.config.clone()))
+    }
+}
+
+fn is_for_leaders(request: &Request) -> bool {
+    match request {
+        Request::CreateConnector { .. }
+        | Request::PutConfig { .. }
+        | Request::PatchConfig { .. }
+        | Request::DeleteConnector { .. }
+        | Request::SetTargetState { state: TargetState::Stopped, .. }
+        | Request::Restart(_)
+        | Request::AlterOffsets { .. }
+        | Request::PublishTasks { .. }
+        | Request::Fence { .. } => true,
+        Request::Ping
+        | Request::ConnectorInfo { .. }
+        | Request::ConnectorConfig { .. }
+        | Request::TaskInfos { .. }
+        | Request::SetTargetState { state: TargetState::Started | TargetState::Paused, .. }
+        | Request::RestartConnector { .. }
+        | Request::RestartTask { .. }
+        | Request::Offsets { .. }
+        | Request::ResetTopics { .. }
+        | Request::ValidateConfig { .. }
+        | Request::SetLoggerLevel { .. } => false,
     }
 }
 

@@ -6,7 +6,6 @@ use bulkhead_model::{ConnectorName, Instance, State};
 
 use crate::Herder;
 use crate::api::{Effect, Millis, Status, StatusRecord, Token};
-use crate::membership::Membership;
 use crate::questions::Question;
 use crate::statuses::StatusKey;
 
@@ -110,26 +109,38 @@ impl Herder {
         self.statuses.apply(record);
         let key = record.key();
         self.touch(key.connector());
+        let Some(membership) = self.membership.as_ref().filter(|membership| membership.may_start()) else {
+            return;
+        };
+        // Of two workers that both believe to own it, the one that came later has the last word.
+        let is_older = |status: &Status| {
+            let generation = i64::try_from(status.generation).unwrap_or(i64::MAX);
+            membership.generation.is_some_and(|own| generation < i64::from(own))
+        };
         if let StatusKey::Instance(instance) = key
-            && self.membership.as_ref().is_some_and(Membership::may_start)
+            && record.status().is_some_and(is_older)
         {
             self.contradict(&instance);
         }
     }
 
-    /// Others took this worker for dead and said so of what it runs.
+    /// Others may have taken this worker for dead, and said so of what it runs or given it to others for a
+    /// while.
     pub(crate) fn report_found(&mut self) {
         for instance in self.statuses.instances().collect::<Vec<_>>() {
             self.contradict(&instance);
         }
     }
 
+    /// Says again what is the state of an instance of this worker, if the log has something else.
     fn contradict(&mut self, instance: &Instance) {
-        let is_unassigned = self.statuses.of(instance).is_some_and(|status| status.state == State::Unassigned);
-        if !is_unassigned || !self.assignment.includes(instance) || self.is_being_reported(instance) {
+        if !self.assignment.includes(instance) || self.is_being_reported(instance) {
             return;
         }
-        if let Some((state, version)) = self.instances.state(instance) {
+        let (Some(said), Some((state, version))) = (self.statuses.of(instance), self.instances.state(instance)) else {
+            return;
+        };
+        if said.state != state || said.worker != self.settings.worker {
             self.report(instance, state, version);
         }
     }

@@ -87,6 +87,15 @@ impl Herder {
         self.command(Command::TaskConfigs { token, run, connector: name.clone(), config });
     }
 
+    /// Tasks were committed. If that wasn't on behalf of the connector that runs here, it is asked whether
+    /// they are the ones it wants: a stop may have come half-way into the log.
+    pub(crate) fn check_tasks(&mut self, name: &ConnectorName) {
+        let is_ours = matches!(self.reconfigurations.progress(name), TaskProgress::Pending);
+        if !is_ours && self.run_to_ask(name).is_some() {
+            self.reconfigure(name);
+        }
+    }
+
     /// None if the connector doesn't run here or is not meant to.
     fn run_to_ask(&self, name: &ConnectorName) -> Option<(Run, RawConfig)> {
         let run = self.instances.running(&Instance::Connector(name.clone()))?;
@@ -173,7 +182,7 @@ impl Herder {
             return Ok(Vec::new());
         };
         let class = connector.config.connector_class().unwrap_or_default();
-        let class = self.plugins.connector(class).map_or(class, |plugin| &plugin.class);
+        let class = self.plugins.connector(class).map_or(class, |plugin| plugin.full_name(class));
         let complete = |mut config: RawConfig| {
             config.set("task.class", task_class(class));
             for key in ["topics", "topics.regex"] {

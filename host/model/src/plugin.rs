@@ -81,15 +81,24 @@ impl PluginCatalog {
 }
 
 impl PluginDesc {
+    /// The full class name that is meant by this name of the plugin. A short name means that of Apache's
+    /// plugin, if this one stands for it: workers of both kinds then agree.
+    pub fn full_name<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut names = self.aliases.iter().chain([&self.class]).map(String::as_str);
+        names.find(|full| *full == name || self.is_short_for(name, full)).unwrap_or(&self.class)
+    }
+
     fn full_names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.class.as_str()).chain(self.aliases.iter().map(String::as_str))
     }
 
     fn has_short_name(&self, name: &str) -> bool {
-        self.full_names().any(|full| {
-            let simple = full.rsplit(['.', '$']).next().unwrap_or(full);
-            simple == name || simple.strip_suffix(self.kind.class_suffix()) == Some(name)
-        })
+        self.full_names().any(|full| self.is_short_for(name, full))
+    }
+
+    fn is_short_for(&self, name: &str, full: &str) -> bool {
+        let simple = full.rsplit(['.', '$']).next().unwrap_or(full);
+        simple == name || simple.strip_suffix(self.kind.class_suffix()) == Some(name)
     }
 }
 
@@ -121,6 +130,17 @@ impl fmt::Display for PluginKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_stands_for_a_class_that_other_workers_know_too() {
+        const APACHES: &str = "org.apache.kafka.connect.file.FileStreamSourceConnector";
+        let mut source = plugin("io.bulkhead.FileStreamSourceConnector", PluginKind::Source);
+        source.aliases.push(APACHES.to_owned());
+        for name in [APACHES, "FileStreamSource", "FileStreamSourceConnector"] {
+            assert_eq!(source.full_name(name), APACHES);
+        }
+        assert_eq!(source.full_name("io.bulkhead.FileStreamSourceConnector"), "io.bulkhead.FileStreamSourceConnector");
+    }
 
     fn plugin(class: &str, kind: PluginKind) -> PluginDesc {
         PluginDesc {

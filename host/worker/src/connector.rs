@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
 use bulkhead_pipeline::ports::{Clients, Connector, PluginError, Plugins};
@@ -136,24 +135,7 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
             return Err(format!("connector {} is not started", self.name));
         };
         let max_tasks = config.get("tasks.max").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
-        let configs = instance.task_configs(max_tasks).await.map_err(|error| error.to_string())?;
-        Ok(configs.into_iter().map(|task| self.complete(task, config)).collect())
-    }
-
-    /// What every task configuration gets from the worker: `task.class`, and for sinks the topics.
-    fn complete(&self, mut task: RawConfig, connector: &RawConfig) -> RawConfig {
-        let class = connector.connector_class().unwrap_or_default();
-        let plugin = self.shared.plugins.catalog().connector(class).ok().cloned();
-        let full = plugin.as_ref().map_or(class, |plugin| plugin.class.as_str());
-        task.set("task.class", format!("{}Task", full.strip_suffix("Connector").unwrap_or(full)));
-        if plugin.is_some_and(|plugin| plugin.kind == PluginKind::Sink) {
-            for key in ["topics", "topics.regex"] {
-                if let Some(topics) = connector.get(key) {
-                    task.set(key, topics);
-                }
-            }
-        }
-        task
+        instance.task_configs(max_tasks).await.map_err(|error| error.to_string())
     }
 
     fn report_started(&self, target: TargetState) {

@@ -95,21 +95,10 @@ async fn a_connector_is_started_asked_for_tasks_and_stopped() {
     case.worker.send(Command::TaskConfigs { token: Token(5), run: Run(1), connector: name(), config: source() });
     let Event::TaskConfigs { token: Token(5), configs: Ok(configs) } = case.event().await else { panic!("no configs") };
     assert_eq!(configs.len(), 2);
-    assert_eq!(configs[1], RawConfig::from([("number", "1"), ("task.class", "test.SourceTask")]));
+    assert_eq!(configs[1], RawConfig::from([("number", "1")]));
     case.worker.send(Command::Stop { run: Run(1), instance: connector() });
     assert_eq!(case.event().await, Event::Stopped { run: Run(1), instance: connector() });
     assert_eq!(scripted.log(), ["start", "stop"]);
-}
-
-#[tokio::test]
-async fn tasks_of_a_sink_are_told_the_topics() {
-    let mut case = Case::new();
-    let (connector, config, target) = (name(), sink(), TargetState::Started);
-    case.worker.send(Command::StartConnector { run: Run(1), connector, config, target });
-    case.event().await;
-    case.worker.send(Command::TaskConfigs { token: Token(5), run: Run(1), connector: name(), config: sink() });
-    let Event::TaskConfigs { configs: Ok(configs), .. } = case.event().await else { panic!("no configs") };
-    assert_eq!(configs[0].get("topics"), Some("t"));
 }
 
 #[tokio::test]

@@ -128,8 +128,11 @@ impl MemberMetadata {
         writer.i16(self.version);
         writer.string("the worker's URL", &self.url)?;
         writer.i64(self.config_offset);
-        if self.version > 0 {
-            let allocation = self.allocation.as_ref().map(|held| held.encode_as(self.version)).transpose()?;
+        // Version 0 has no place for it; its readers ignore what follows, ours don't. A member of an eager
+        // group holds something only if it came from a cooperative one.
+        let held = self.allocation.as_ref().filter(|held| self.version > 0 || !held.assigned.is_empty());
+        if self.version > 0 || held.is_some() {
+            let allocation = held.map(|held| held.encode_as(self.version)).transpose()?;
             writer.nullable_bytes(allocation.as_deref())?;
         }
         Ok(writer.into_bytes())
@@ -140,8 +143,12 @@ impl MemberMetadata {
         let version = reader.version()?;
         let url = reader.string()?.to_owned();
         let config_offset = reader.i64()?;
-        let allocation = if version > 0 && !reader.is_at_end() { reader.nullable_bytes()? } else { None };
-        let allocation = allocation.map(Assignment::decode).transpose()?;
+        let allocation = match reader.is_at_end() {
+            true => Ok(None),
+            false => reader.nullable_bytes().and_then(|bytes| bytes.map(Assignment::decode).transpose()),
+        };
+        // What follows in version 0 may be anything.
+        let allocation = if version > 0 { allocation? } else { allocation.unwrap_or_default() };
         Ok(Self { version, url, config_offset, allocation })
     }
 }
