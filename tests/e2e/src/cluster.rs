@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
@@ -24,6 +24,9 @@ pub const DELAY: Duration = Duration::from_secs(2);
 
 /// How long a cluster may take until everybody agrees, beyond session and delay.
 const SETTLE: Duration = Duration::from_secs(30);
+
+/// How long a state has to last: members learn of a rebalance from their next heartbeat.
+const QUIET: Duration = Duration::from_millis(500);
 
 /// Whose worker it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub struct Instance {
 pub struct Owner {
     pub state: String,
     pub worker: String,
+    /// Why it failed.
+    pub trace: Option<String>,
 }
 
 /// What a worker says of all instances.
@@ -100,11 +105,11 @@ impl Cluster {
     pub fn with_workers(mut self, count: usize) -> anyhow::Result<Self> {
         let numbers: Vec<_> = (0..count).map(|_| self.enlist(Kind::Bulkhead, &[])).collect::<Result<_, _>>()?;
         numbers.iter().try_for_each(|number| self.spawn(*number))?;
-        numbers.iter().try_for_each(|number| self.wait_until_it_answers(*number))?;
+        numbers.iter().try_for_each(|number| self.wait_until_it_is_up(*number))?;
         Ok(self)
     }
 
-    /// Starts one more worker and waits until it answers. Returns its number.
+    /// Starts one more worker and waits until it is a member. Returns its number.
     pub fn add(&mut self, kind: Kind) -> anyhow::Result<usize> {
         self.add_with(kind, &[])
     }
@@ -124,10 +129,10 @@ impl Cluster {
         Ok(self.members.len() - 1)
     }
 
-    /// Starts a worker again, at the same port, and waits until it answers.
+    /// Starts a worker again, at the same port, and waits until it is a member.
     pub fn start(&mut self, number: usize) -> anyhow::Result<()> {
         self.spawn(number)?;
-        self.wait_until_it_answers(number)
+        self.wait_until_it_is_up(number)
     }
 
     /// Starts a worker again without waiting.
@@ -138,8 +143,8 @@ impl Cluster {
         Ok(())
     }
 
-    pub fn wait_until_it_answers(&mut self, number: usize) -> anyhow::Result<()> {
-        self.members[number].worker.as_mut().context("the worker wasn't started")?.wait_until_it_answers()
+    pub fn wait_until_it_is_up(&mut self, number: usize) -> anyhow::Result<()> {
+        self.members[number].worker.as_mut().context("the worker wasn't started")?.wait_until_it_is_up()
     }
 
     /// The command that runs a worker, its files written.
@@ -284,7 +289,8 @@ impl Cluster {
         for (connector, parts) in answer.as_object().into_iter().flatten() {
             let mut add = |part: &Value, task: Option<u32>| {
                 let text = |key: &str| part[key].as_str().unwrap_or_default().to_owned();
-                let owner = Owner { state: text("state"), worker: text("worker_id") };
+                let trace = part["trace"].as_str().map(str::to_owned);
+                let owner = Owner { state: text("state"), worker: text("worker_id"), trace };
                 owners.insert(Instance { connector: connector.clone(), task }, owner);
             };
             let status = &parts["status"];
@@ -296,8 +302,8 @@ impl Cluster {
         Ok(owners)
     }
 
-    /// Waits until all workers that answer say the same: exactly these connectors, each with so many tasks, all
-    /// RUNNING, shared out among those workers as evenly as can be.
+    /// Waits until all workers that answer say the same and go on saying it: exactly these connectors, each with so
+    /// many tasks, all RUNNING, shared out among those workers as evenly as can be.
     pub fn settled(&self, connectors: &[(&str, u32)]) -> anyhow::Result<Owners> {
         self.settled_within(SETTLE, connectors)
     }
@@ -312,10 +318,18 @@ impl Cluster {
             })
             .collect();
         let mut last = String::new();
+        let mut since: Option<(Owners, Instant)> = None;
         let settled = eventually("the cluster settles", limit, || match self.agreed(&expected) {
-            Ok(owners) => Some(owners),
+            Ok(owners) => match &since {
+                Some((before, since)) if *before == owners => (since.elapsed() > QUIET).then_some(owners),
+                Some(_) | None => {
+                    since = Some((owners, Instant::now()));
+                    None
+                }
+            },
             Err(error) => {
                 last = format!("{error:#}");
+                since = None;
                 None
             }
         });
@@ -324,6 +338,8 @@ impl Cluster {
 
     fn agreed(&self, expected: &BTreeSet<Instance>) -> anyhow::Result<Owners> {
         let awake = self.awake();
+        let group = self.topics.group(&self.group)?;
+        ensure!(group.state == "Stable" && group.members == awake.len(), "the group is {group:?}");
         let mut said = awake.iter().map(|number| self.owners(*number)).collect::<anyhow::Result<Vec<_>>>()?.into_iter();
         let owners = said.next().context("nobody is awake")?;
         ensure!(owners.keys().eq(expected), "not as many as expected: {}", Shown(&owners));
@@ -360,13 +376,16 @@ impl fmt::Display for Instance {
     }
 }
 
-/// In one line.
+/// In one line, but for failures.
 struct Shown<'a>(&'a Owners);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (instance, owner) in self.0 {
             write!(f, "{instance} {} at {}; ", owner.state, owner.worker)?;
+            if let Some(trace) = &owner.trace {
+                writeln!(f, "{trace}")?;
+            }
         }
         Ok(())
     }

@@ -46,9 +46,13 @@ impl Rest {
         Ok((answer.status().as_u16(), body))
     }
 
-    /// As [`Rest::ask`], where anything but success is an error.
+    /// As [`Rest::ask`], where anything but success is an error. Asks again while a rebalance is in the way.
     pub fn must(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
-        let (status, answer) = self.ask(method, path, body)?;
+        let settled = || match self.ask(method, path, body) {
+            Ok((409, answer)) if answer["message"].as_str()?.starts_with("Cannot complete request") => None,
+            answer => Some(answer),
+        };
+        let (status, answer) = eventually(&format!("{method} {path} is not 409"), SETTLE, settled)??;
         ensure!((200..300).contains(&status), "{method} {path}: {status} {answer}");
         Ok(answer)
     }

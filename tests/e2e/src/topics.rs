@@ -10,18 +10,29 @@ use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::indexmap::IndexMap;
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
+use kafka_protocol::messages::incremental_alter_configs_request::{AlterConfigsResource, AlterableConfig};
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{
     BrokerId, CreateTopicsRequest, DeleteGroupsRequest, DescribeGroupsRequest, FetchRequest, GroupId,
-    ListOffsetsRequest, MetadataRequest, ProduceRequest, RequestHeader, ResponseHeader, TopicName,
+    IncrementalAlterConfigsRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest, RequestHeader, ResponseHeader,
+    TopicName,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request, StrBytes};
 use kafka_protocol::records::{self, Compression, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions};
 
+use crate::eventually;
+
 /// How long the broker may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The kind of resource in requests about configurations.
+const TOPIC: i8 = 2;
+
+/// What a broker answers that has not yet heard of a new topic.
+const UNKNOWN_TOPIC: i16 = 3;
+const NOT_LEADER: i16 = 6;
 
 const EARLIEST: i64 = -2;
 const LATEST: i64 = -1;
@@ -95,18 +106,27 @@ impl Topics {
     /// Writes records of key and value, in one batch.
     pub fn write(&self, topic: &str, partition: i32, records: &[KeyAndValue<'_>]) -> anyhow::Result<()> {
         let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;
-        let records: Vec<_> = records.iter().zip(0..).map(|(record, at)| outgoing(*record, at, now)).collect();
+        let records: Vec<_> = records.iter().zip(0_i32..).map(|(record, at)| outgoing(*record, at, now)).collect();
         let mut batch = BytesMut::new();
         let options = RecordEncodeOptions { version: 2, compression: Compression::None };
         RecordBatchEncoder::encode(&mut batch, &records, &options)?;
         let data = PartitionProduceData::default().with_index(partition).with_records(Some(batch.freeze()));
         let data = TopicProduceData::default().with_name(name(topic)).with_partition_data(vec![data]);
         let request = ProduceRequest::default().with_acks(-1).with_timeout_ms(10_000).with_topic_data(vec![data]);
-        let answer = self.ask(&request, 8)?;
-        let error = answer.responses.first().and_then(|topic| topic.partition_responses.first());
-        let error = error.context("no answer for the partition")?.error_code;
+        let written = || match self.produce(&request) {
+            Ok(NOT_LEADER | UNKNOWN_TOPIC) => None,
+            outcome => Some(outcome),
+        };
+        let error = eventually(&format!("{topic} has a leader"), PATIENCE, written)??;
         ensure!(error == 0, "writing to {topic}: error {error}");
         Ok(())
+    }
+
+    /// The error code for the one partition that is written to.
+    fn produce(&self, request: &ProduceRequest) -> anyhow::Result<i16> {
+        let answer = self.ask(request, 8)?;
+        let written = answer.responses.first().and_then(|topic| topic.partition_responses.first());
+        Ok(written.context("no answer for the partition")?.error_code)
     }
 
     /// Makes a topic with settings of its own.
@@ -123,6 +143,19 @@ impl Topics {
         let answer = self.ask(&request, 4)?;
         let error = answer.topics.first().context("no answer for the topic")?.error_code;
         ensure!(error == 0, "creating {topic}: error {error}");
+        Ok(())
+    }
+
+    /// Changes one setting of a topic.
+    pub fn configure(&self, topic: &str, key: &str, value: &str) -> anyhow::Result<()> {
+        let config = AlterableConfig::default().with_name(text(key)).with_value(Some(text(value)));
+        let resource = AlterConfigsResource::default()
+            .with_resource_type(TOPIC)
+            .with_resource_name(text(topic))
+            .with_configs(vec![config]);
+        let answer = self.ask(&IncrementalAlterConfigsRequest::default().with_resources(vec![resource]), 1)?;
+        let error = answer.responses.first().context("no answer for the topic")?.error_code;
+        ensure!(error == 0, "changing {topic}: error {error}");
         Ok(())
     }
 
@@ -224,7 +257,7 @@ impl Topics {
     }
 }
 
-fn outgoing((key, value): KeyAndValue<'_>, offset: i64, now: i64) -> records::Record {
+fn outgoing((key, value): KeyAndValue<'_>, number: i32, now: i64) -> records::Record {
     records::Record {
         transactional: false,
         control: false,
@@ -233,8 +266,9 @@ fn outgoing((key, value): KeyAndValue<'_>, offset: i64, now: i64) -> records::Re
         producer_id: records::NO_PRODUCER_ID,
         producer_epoch: records::NO_PRODUCER_EPOCH,
         timestamp_type: records::TimestampType::Creation,
-        offset,
-        sequence: records::NO_SEQUENCE,
+        offset: number.into(),
+        // Counted up from none, so that all of them are in one batch.
+        sequence: records::NO_SEQUENCE + number,
         timestamp: now,
         key: key.map(Bytes::copy_from_slice),
         value: value.map(Bytes::copy_from_slice),

@@ -137,10 +137,19 @@ impl Worker {
         Ok(Self { rest: Rest::new(&format!("http://127.0.0.1:{port}")), child, log })
     }
 
-    pub(crate) fn wait_until_it_answers(&mut self) -> anyhow::Result<()> {
+    fn wait_until_it_answers(&mut self) -> anyhow::Result<()> {
+        self.wait_for("/")
+    }
+
+    /// Until it is a member of its group as well.
+    pub(crate) fn wait_until_it_is_up(&mut self) -> anyhow::Result<()> {
+        self.wait_for("/health")
+    }
+
+    fn wait_for(&mut self, path: &str) -> anyhow::Result<()> {
         let rest = self.rest.clone();
-        let answered = eventually("the worker answers", START, || match self.child.try_wait() {
-            Ok(None) => rest.ask("GET", "/", None).ok().map(|_| Ok(())),
+        let answered = eventually(&format!("GET {path} is 200"), START, || match self.child.try_wait() {
+            Ok(None) => (rest.status("GET", path).ok()? == 200).then_some(Ok(())),
             ended => Some(Err(ended)),
         })?;
         match answered {
