@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -307,14 +308,23 @@ share.coordinator.state.topic.min.isr=1
     )
 }
 
-/// Ports that were free a moment ago, all different.
+/// Ports that were free a moment ago, all different, and not handed out before. They are below those that systems give
+/// to outgoing connections, so that a worker gets its own back after a restart.
 pub(crate) fn free_ports<const N: usize>() -> Result<[u16; N]> {
+    const FIRST: u32 = 20_000;
+    const COUNT: u32 = 12_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Processes that run side by side begin at different places.
+    let start = std::process::id().wrapping_mul(101);
     let mut ports = [0; N];
-    let mut held = Vec::new();
     for port in &mut ports {
-        let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
-        *port = listener.local_addr()?.port();
-        held.push(listener);
+        let mut candidates =
+            (0..COUNT).map(|_| start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT + FIRST);
+        let free = candidates.find_map(|candidate| {
+            let candidate = u16::try_from(candidate).ok()?;
+            TcpListener::bind(("127.0.0.1", candidate)).ok().map(|_| candidate)
+        });
+        *port = free.context("no free port")?;
     }
     Ok(ports)
 }

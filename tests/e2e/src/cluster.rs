@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
@@ -27,6 +28,32 @@ const SETTLE: Duration = Duration::from_secs(30);
 
 /// How long a state has to last: members learn of a rebalance from their next heartbeat.
 const QUIET: Duration = Duration::from_millis(500);
+
+/// How many clusters there are at the same time, whatever the number of test threads: they watch the time.
+const AT_ONCE: usize = 4;
+
+static TAKEN: Mutex<usize> = Mutex::new(0);
+static GIVEN_BACK: Condvar = Condvar::new();
+
+/// One of [`AT_ONCE`]; given back when dropped.
+#[derive(Debug)]
+struct Place;
+
+impl Place {
+    fn take() -> Self {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = GIVEN_BACK.wait_while(taken, |taken| *taken == AT_ONCE).unwrap_or_else(PoisonError::into_inner);
+        *taken += 1;
+        Self
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        GIVEN_BACK.notify_one();
+    }
+}
 
 /// Whose worker it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +91,7 @@ pub struct Cluster {
     members: Vec<Member>,
     path: PathBuf,
     _folder: tempfile::TempDir,
+    _place: Place,
 }
 
 #[derive(Debug)]
@@ -91,6 +119,7 @@ impl Cluster {
             members: Vec::new(),
             path,
             _folder: folder,
+            _place: Place::take(),
         })
     }
 

@@ -32,7 +32,19 @@ impl Rest {
 
     /// Status and JSON body of the answer; null for an empty body.
     pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> anyhow::Result<(u16, Value)> {
+        self.ask_with(method, path, body, &[])
+    }
+
+    /// As [`Rest::ask`], with headers of its own.
+    pub fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+        headers: &[(&str, &str)],
+    ) -> anyhow::Result<(u16, Value)> {
         let request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let answer = match body {
             Some(body) => {
                 let request = request.header("Content-Type", "application/json").body(body.to_string())?;

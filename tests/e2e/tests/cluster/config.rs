@@ -4,12 +4,63 @@ use std::fs;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use bulkhead_e2e::{Cluster, Kafka, Kind, eventually, real_kafka};
+use bulkhead_e2e::{Cluster, Kafka, Kind, Record, eventually, real_kafka};
 use serde_json::{Value, json};
 
 use crate::pipe::SOURCE;
-use crate::witness::{self, borrowed};
+use crate::witness::{self, borrowed, check_single, lives};
 use crate::{SOON, cluster, cluster_with};
+
+#[test]
+fn g22_restarts_and_levels_of_loggers_from_before_the_start_do_nothing() {
+    let Some(mut cluster) = cluster("g22", 1) else { return };
+    let connectors = witness::create(&cluster, &cluster.rest(0), 1);
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    cluster.terminate(0).unwrap();
+    let topic = cluster.topic("configs");
+    let restart = json!({ "include-tasks": true, "only-failed": false }).to_string();
+    let level = json!({ "level": "TRACE" }).to_string();
+    let records: [(&[u8], _); 2] =
+        [(b"restart-connector-w0", restart.as_bytes()), (b"logger-cluster-of.a.test", level.as_bytes())];
+    let records = records.map(|(key, value)| (Some(key), Some(value)));
+    cluster.topics.write(&topic, 0, &records).unwrap();
+    let before = lives(&cluster, "w0").len();
+    cluster.start(0).unwrap();
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    check_single(&cluster, &connectors);
+    assert_eq!(lives(&cluster, "w0").len(), before + 1, "started, not restarted");
+    let loggers = cluster.rest(0).must("GET", "/admin/loggers", None).unwrap();
+    assert_eq!(loggers["of.a.test"], Value::Null, "{loggers}");
+    // The same records have an effect now.
+    cluster.topics.write(&topic, 0, &records).unwrap();
+    let restarted = || (lives(&cluster, "w0").len() == before + 2).then_some(());
+    eventually("it restarts", SOON, restarted).unwrap();
+    let level = || {
+        let loggers = cluster.rest(0).must("GET", "/admin/loggers", None).ok()?;
+        (loggers["of.a.test"]["level"] == "TRACE").then_some(())
+    };
+    eventually("the level is set", SOON, level).unwrap();
+}
+
+#[test]
+fn g23_tasks_that_miss_from_a_commit_are_published_anew() {
+    let Some(mut cluster) = cluster("g23", 1) else { return };
+    cluster.rest(0).create("w0", &witness::config(&cluster.topic("w0"), "ok", "2")).unwrap();
+    cluster.settled(&[("w0", 2)]).unwrap();
+    cluster.terminate(0).unwrap();
+    let topic = cluster.topic("configs");
+    let task = json!({ "properties": { "task.class": "x" } }).to_string();
+    let commit = json!({ "tasks": 2 }).to_string();
+    let half: [(&[u8], _); 2] = [(b"task-w0-1", task.as_bytes()), (b"commit-w0", commit.as_bytes())];
+    cluster.topics.write(&topic, 0, &half.map(|(key, value)| (Some(key), Some(value)))).unwrap();
+    let damaged = cluster.topics.read(&topic).unwrap().len();
+    cluster.start(0).unwrap();
+    cluster.settled(&[("w0", 2)]).unwrap();
+    let records = cluster.topics.read(&topic).unwrap();
+    let keys: Vec<_> = records[damaged..].iter().map(Record::key_text).filter(|key| key != "session-key").collect();
+    assert_eq!(keys, ["task-w0-0", "task-w0-1", "commit-w0"]);
+    assert_eq!(witness::writing(&cluster, "w0", 2).len(), 2);
+}
 
 /// Runs a worker that is not expected to run; returns what it said on standard error.
 fn refused(cluster: &Cluster, number: usize) -> String {
@@ -82,7 +133,7 @@ fn g37_the_topic_of_a_task_is_noted_once_and_forgotten_with_its_connector() {
             eventually("every worker knows the topic", SOON, known).unwrap();
         }
     }
-    witness::check_single(&cluster, &connectors);
+    check_single(&cluster, &connectors);
     let notes = |name: &str| {
         let key = format!("status-topic-{}:connector-{name}", cluster.topic(name));
         let records = cluster.topics.read(&cluster.topic("status")).unwrap();

@@ -172,6 +172,20 @@ fn g11_without_a_coordinator_a_worker_stops_its_tasks_and_starts_them_once_after
 }
 
 #[test]
+fn g13_without_a_delay_work_of_a_killed_follower_moves_with_its_session() {
+    let Some(mut cluster) = cluster_with("g13", 3, &[("scheduled.rebalance.max.delay.ms", "0")]) else { return };
+    let connectors = witness::create(&cluster, &cluster.rest(0), 6);
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    let victim = cluster.follower().unwrap();
+    cluster.kill(victim).unwrap();
+    cluster.settled_within(SESSION + MOVE, &borrowed(&connectors)).unwrap();
+    check_single(&cluster, &connectors);
+    for (name, _) in &connectors {
+        check_succession(name, &lives(&cluster, name), Duration::ZERO);
+    }
+}
+
+#[test]
 fn g18_a_worker_that_comes_late_to_a_rebalance_loses_its_work_and_returns() {
     let properties = [("rebalance.timeout.ms", "2000"), ("session.timeout.ms", "30000")];
     let Some(mut cluster) = cluster_with("g18", 2, &properties) else { return };

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use bulkhead_e2e::{Cluster, Instance, Kind, eventually};
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
+use sha2::Sha256;
 
 use crate::statuses;
 use crate::witness::{self, borrowed, check_single, lives, now};
@@ -44,6 +48,51 @@ fn g42_a_restart_during_a_rebalance_is_refused_or_done_but_not_lost() {
         let status = cluster.rest(worker).status("POST", "/connectors/w0/restart?includeTasks=true").unwrap();
         assert_eq!(status, 202, "afterwards every worker takes restarts");
     }
+}
+
+/// The newest session key of the cluster.
+fn session_key(cluster: &Cluster) -> Vec<u8> {
+    let records = cluster.topics.read(&cluster.topic("configs")).unwrap();
+    let newest = records.iter().rfind(|record| record.key_text() == "session-key").unwrap().json();
+    BASE64_STANDARD.decode(newest["key"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn g44_and_g57_requests_between_workers_need_their_signature_and_reach_the_leader_from_anywhere() {
+    let Some(cluster) = cluster("g44", 2) else { return };
+    let connectors = witness::create(&cluster, &cluster.rest(0), 1);
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    let tasks = cluster.rest(0).must("GET", "/connectors/w0/tasks", None).unwrap();
+    let mut task = tasks[0]["config"].clone();
+    task["times"] = json!("77");
+    let body = json!([task]);
+    let mut mac = Hmac::<Sha256>::new_from_slice(&session_key(&cluster)).unwrap();
+    mac.update(body.to_string().as_bytes());
+    let right = BASE64_STANDARD.encode(mac.finalize().into_bytes());
+    let wrong = BASE64_STANDARD.encode([7; 32]);
+    let ask = |worker: usize, signature: Option<(&str, &str)>| {
+        let headers = signature.map(|(signature, algorithm)| {
+            [("X-Connect-Authorization", signature), ("X-Connect-Request-Signature-Algorithm", algorithm)]
+        });
+        let headers = headers.iter().flatten().copied().collect::<Vec<_>>();
+        let path = "/connectors/w0/tasks";
+        cluster.rest(worker).ask_with("POST", path, Some(&body), &headers).unwrap().0
+    };
+    let (leader, follower) = (cluster.leader().unwrap(), cluster.follower().unwrap());
+    for worker in [leader, follower] {
+        assert_eq!(ask(worker, None), 400);
+        assert_eq!(ask(worker, Some((&wrong, "HmacSHA256"))), 403);
+        assert_eq!(ask(worker, Some((&right, "HmacSHA1"))), 400, "not among the accepted ones");
+        assert_eq!(ask(worker, Some((&right, "Foo"))), 400);
+        assert_eq!(ask(worker, Some(("!", "HmacSHA256"))), 400);
+    }
+    assert_eq!(cluster.rest(0).must("GET", "/connectors/w0/tasks", None).unwrap(), tasks, "nothing was written");
+    assert_eq!(ask(follower, Some((&right, "HmacSHA256"))), 204);
+    let written = || {
+        let tasks = cluster.rest(leader).must("GET", "/connectors/w0/tasks", None).ok()?;
+        (tasks[0]["config"]["times"] == "77").then_some(())
+    };
+    eventually("the leader has written it", SOON, written).unwrap();
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod group;
 mod herder;
 mod hostile_records;
 mod kills;
+mod mixed;
 mod pipe;
 mod statuses;
 mod witness;

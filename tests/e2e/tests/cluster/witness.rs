@@ -1,5 +1,6 @@
 //! Connectors whose records tell which instance made them, so that two owners of one task can't hide.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bulkhead_e2e::{Cluster, Rest, eventually};
@@ -115,4 +116,15 @@ pub fn check_single(cluster: &Cluster, connectors: &[(String, u32)]) {
         ids.dedup();
         assert_eq!(ids.len(), 1, "{name}: more than one instance: {ids:?}");
     }
+}
+
+/// Ids of the instances that have made records since then, once so many have.
+pub fn writing(cluster: &Cluster, name: &str, count: usize) -> BTreeSet<String> {
+    let since = now();
+    let ids = || {
+        let lives = lives(cluster, name);
+        let ids: BTreeSet<_> = lives.into_iter().filter(|life| life.to() > since).map(|life| life.id).collect();
+        (ids.len() >= count).then_some(ids)
+    };
+    eventually(&format!("{count} instances of {name} make records"), SOON, ids).unwrap()
 }
