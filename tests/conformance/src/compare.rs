@@ -164,11 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_equals_itself() {
-        let expected = crate::expected_standalone().unwrap();
-        let report = compare(&expected, &expected, Quirks::Compare);
-        assert_eq!(report.differences, []);
-        assert_eq!(report.compared, expected.values().map(|steps| steps.len()).sum::<usize>());
+    fn the_references_equal_themselves_and_not_each_other() {
+        let references = [crate::expected_standalone().unwrap(), crate::expected_distributed().unwrap()];
+        for expected in &references {
+            let report = compare(expected, expected, Quirks::Compare);
+            assert_eq!(report.differences, []);
+            assert_eq!(report.compared, expected.values().map(|steps| steps.len()).sum::<usize>());
+        }
+        assert_ne!(compare(&references[0], &references[1], Quirks::Compare).differences, []);
     }
 
     #[test]

@@ -35,6 +35,11 @@ pub fn scenarios() -> anyhow::Result<Vec<Scenario>> {
     Scenario::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"))
 }
 
+/// What Apache Kafka Connect 4.4 answered in distributed mode: one worker, which leads.
+pub fn expected_distributed() -> anyhow::Result<Observations> {
+    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("expected/apache-4.4.json"))
+}
+
 /// What Apache Kafka Connect 4.4 answered in standalone mode.
 pub fn expected_standalone() -> anyhow::Result<Observations> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("expected/apache-4.4-standalone.json"))

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use bulkhead_conformance::{
-    FileConnectors, Observations, Quirks, Scenario, Target, compare, expected_standalone, read, run, scenarios, write,
+    FileConnectors, Observations, Quirks, Scenario, Target, compare, expected_distributed, expected_standalone, read,
+    run, scenarios, write,
 };
 use clap::Parser;
 
@@ -30,7 +31,10 @@ struct Options {
     /// Connector class to write files with
     #[arg(long, default_value_t = FileConnectors::default().sink)]
     file_sink: String,
-    /// File of expected observations [default: Apache 4.4, standalone]
+    /// Take what Apache 4.4 answered in distributed mode [default: in standalone mode]
+    #[arg(long, conflicts_with = "expected")]
+    distributed: bool,
+    /// File of expected observations, to be taken instead
     #[arg(long)]
     expected: Option<PathBuf>,
     /// Write the observations to this file too
@@ -43,7 +47,11 @@ struct Options {
 
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::parse();
-    let mut expected = options.expected.as_deref().map_or_else(expected_standalone, read)?;
+    let mut expected = match &options.expected {
+        Some(file) => read(file)?,
+        None if options.distributed => expected_distributed()?,
+        None => expected_standalone()?,
+    };
     if !options.only.is_empty() {
         expected.retain(|scenario, _| options.only.contains(scenario));
     }

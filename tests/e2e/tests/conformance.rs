@@ -1,13 +1,17 @@
-//! Scenarios of REST requests, compared with what Apache Kafka Connect answered in standalone mode.
+//! Scenarios of REST requests, compared with what Apache Kafka Connect answered: in standalone mode, and in
+//! distributed mode by each of two workers that share their work.
 
 #![allow(clippy::unwrap_used)]
 
-use bulkhead_conformance::{FileConnectors, Quirks, Target, compare, expected_standalone, run, scenarios};
-use bulkhead_e2e::{Setup, real_kafka};
+use std::path::PathBuf;
 
-/// The scenarios that a standalone worker has to answer as Apache's does. The others come with the
-/// distributed worker.
-const SCENARIOS: &[&str] = &[
+use bulkhead_conformance::{
+    FileConnectors, Observations, Quirks, Target, compare, expected_distributed, expected_standalone, run, scenarios,
+};
+use bulkhead_e2e::{Cluster, Setup, eventually, real_kafka};
+
+/// The scenarios that a standalone worker has to answer as Apache's does.
+const STANDALONE: &[&str] = &[
     "01_root",
     "02_lifecycle",
     "03_create_errors",
@@ -21,25 +25,80 @@ const SCENARIOS: &[&str] = &[
     "15_multiple_tasks",
 ];
 
+/// Those of a cluster; restarts come in with it, and requests between workers.
+const DISTRIBUTED: &[&str] = &[
+    "01_root",
+    "02_lifecycle",
+    "03_create_errors",
+    "04_names",
+    "05_config_update",
+    "06_states",
+    "07_restart",
+    "08_source_offsets",
+    "09_sink_offsets",
+    "10_topics",
+    "11_plugins",
+    "14_internal",
+    "15_multiple_tasks",
+];
+
 #[test]
 fn a_standalone_worker_answers_as_apaches_does() {
     let Some(kafka) = real_kafka("REST conformance") else { return };
     let folder = tempfile::tempdir().unwrap();
     let worker = Setup::new(kafka, folder.path()).unwrap().start().unwrap();
+    check(worker.rest.base(), folder.path().join("files"), STANDALONE, expected_standalone().unwrap());
+}
+
+#[test]
+fn the_leader_of_a_cluster_answers_as_apaches_does() {
+    let Some(cluster) = cluster("conformance-leader") else { return };
+    let leader = cluster.leader().unwrap();
+    check_distributed(&cluster, leader);
+    assert_eq!(cluster.leader().unwrap(), leader, "it has led all the time");
+}
+
+#[test]
+fn a_follower_answers_as_apaches_leader_does() {
+    let Some(cluster) = cluster("conformance-follower") else { return };
+    let leader = cluster.leader().unwrap();
+    check_distributed(&cluster, cluster.follower().unwrap());
+    assert_eq!(cluster.leader().unwrap(), leader, "the other one has led all the time");
+}
+
+/// Two workers, with what the recorded one had.
+fn cluster(test: &str) -> Option<Cluster> {
+    const JSON: &str = "org.apache.kafka.connect.json.JsonConverter";
+    let kafka = real_kafka(test)?;
+    let cluster = Cluster::new(&kafka, test).unwrap();
+    let cluster = cluster.with("key.converter", JSON).with("value.converter", JSON);
+    let cluster = cluster.with("scheduled.rebalance.max.delay.ms", "0").with_workers(2).unwrap();
+    let both = || (cluster.topics.group(&cluster.group).ok()?.members == 2).then_some(());
+    eventually("both are members", std::time::Duration::from_secs(20), both).unwrap();
+    cluster.settled(&[]).unwrap();
+    Some(cluster)
+}
+
+fn check_distributed(cluster: &Cluster, worker: usize) {
+    let base = cluster.rest(worker).base().to_owned();
+    check(&base, cluster.path().join("files"), DISTRIBUTED, expected_distributed().unwrap());
+}
+
+fn check(url: &str, work: PathBuf, names: &[&str], mut expected: Observations) {
     let target = Target {
-        url: worker.rest.base().to_owned(),
-        work: folder.path().join("files"),
+        url: url.to_owned(),
+        work,
         connectors: FileConnectors {
             source: "io.bulkhead.FileStreamSourceConnector".to_owned(),
             sink: "io.bulkhead.FileStreamSinkConnector".to_owned(),
         },
     };
-    let is_ours = |name: &String| SCENARIOS.contains(&name.as_str());
+    let is_asked_for = |name: &String| names.contains(&name.as_str());
     let mut scenarios = scenarios().unwrap();
-    scenarios.retain(|scenario| is_ours(&scenario.name));
-    assert_eq!(scenarios.len(), SCENARIOS.len());
-    let mut expected = expected_standalone().unwrap();
-    expected.retain(|name, _| is_ours(name));
+    scenarios.retain(|scenario| is_asked_for(&scenario.name));
+    assert_eq!(scenarios.len(), names.len());
+    expected.retain(|name, _| is_asked_for(name));
+    assert_eq!(expected.len(), names.len());
     let observed = run(&target, &scenarios).unwrap();
     let report = compare(&expected, &observed, Quirks::Skip);
     assert!(report.differences.is_empty(), "{report}");
