@@ -53,6 +53,7 @@ impl World {
             Command::TaskConfigs { .. }
             | Command::Validate { .. }
             | Command::AlterOffsets { .. }
+            | Command::ForgetTopics { .. }
             | Command::ReadOffsets { .. } => pace.answer,
         });
         let at = process.worker.due(now, &command, takes);
@@ -76,7 +77,7 @@ impl World {
                 self.write_down(Some(id.worker), || text);
             }
             if let WorkEvent::Started { instance, .. } = &event {
-                self.broken.remove(instance);
+                self.broken.remove(&(id, instance.clone()));
                 self.check_start(id, instance);
             }
             self.report(id, event);
