@@ -63,7 +63,6 @@ impl FakeWorker {
             }
             Command::Validate { token, config } => Some(Event::Validated { token, answer: validate(&config) }),
             Command::AlterOffsets { token, connector, .. } => Some(self.alter_offsets(token, &connector)),
-            Command::ForgetTopics { .. } => None,
             Command::ReadOffsets { token, .. } => Some(Event::OffsetsRead { token, answer: Ok(Vec::new()) }),
         }
     }
@@ -171,9 +170,6 @@ fn concerned(command: &Command) -> Option<Instance> {
         }
         Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
         Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. }
-        | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. }
-        | Command::ForgetTopics { .. } => None,
+        Command::Validate { .. } | Command::AlterOffsets { .. } | Command::ReadOffsets { .. } => None,
     }
 }

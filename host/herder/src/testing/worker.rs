@@ -39,7 +39,6 @@ impl FakeWorker {
             }
             Command::Validate { token, config } => vec![Event::Validated { token, answer: validate(&config) }],
             Command::AlterOffsets { token, connector, .. } => self.alter_offsets(token, connector),
-            Command::ForgetTopics { .. } => Vec::new(),
             Command::ReadOffsets { token, .. } => vec![Event::OffsetsRead { token, answer: Ok(Vec::new()) }],
         }
     }
@@ -139,8 +138,7 @@ pub(super) fn describe(command: &Command) -> Option<String> {
         Command::TaskConfigs { .. }
         | Command::Validate { .. }
         | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. }
-        | Command::ForgetTopics { .. } => None,
+        | Command::ReadOffsets { .. } => None,
     }
 }
 
@@ -152,9 +150,6 @@ pub(super) fn connector_or_task(command: &Command) -> Option<Instance> {
         }
         Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
         Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. }
-        | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. }
-        | Command::ForgetTopics { .. } => None,
+        Command::Validate { .. } | Command::AlterOffsets { .. } | Command::ReadOffsets { .. } => None,
     }
 }

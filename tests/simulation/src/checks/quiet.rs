@@ -127,7 +127,7 @@ impl World {
                     || connector.applied.as_ref().is_some_and(|applied| applied.contains("test.task.start"))
             }
         };
-        failure || self.broken.contains(instance)
+        failure || self.living().any(|process| self.broken.contains(&(process.id, instance.clone())))
     }
 
     /// No restart request was passed over.

@@ -295,7 +295,7 @@ impl World {
         let Some((id, instance)) = self.nth_instance(worker, which) else { return };
         let event = self.process(id).and_then(|process| process.worker.break_down(&instance));
         if let Some(event) = event {
-            self.broken.insert(instance);
+            self.broken.insert((id, instance));
             self.report(id, event);
         }
     }

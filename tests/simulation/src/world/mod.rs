@@ -16,7 +16,7 @@ use std::sync::Arc;
 use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{Event, GroupEvent, Token};
 use bulkhead_model::plugin::PluginCatalog;
-use bulkhead_model::work::Command;
+use bulkhead_model::work::{Command, Event as WorkEvent, Run};
 use bulkhead_model::{ConnectorName, Instance};
 
 use crate::agenda::Agenda;
@@ -52,8 +52,8 @@ pub struct World {
     pub rest: Rest,
     /// How many tasks a connector has work for, if not as many as it may have.
     demand: BTreeMap<ConnectorName, u32>,
-    /// Instances that ended by themselves.
-    pub(crate) broken: BTreeSet<Instance>,
+    /// Where instances ended by themselves.
+    pub(crate) broken: BTreeSet<(ProcessId, Instance)>,
     pub(crate) delays: Delays,
     dice: Dice,
     plugins: Arc<PluginCatalog>,
@@ -290,6 +290,18 @@ impl World {
     pub fn owners(&self, instance: &Instance) -> Vec<usize> {
         let runs = self.living().filter(|process| process.worker.running.contains_key(instance));
         runs.map(|process| process.id.worker).collect()
+    }
+
+    /// The present run of an instance that runs somewhere.
+    pub fn run_of(&self, instance: &Instance) -> Option<Run> {
+        self.living().find_map(|process| process.worker.running.get(instance)).map(|life| life.run)
+    }
+
+    /// A worker says that a run has failed, be it the present one or not.
+    pub fn report_failure(&mut self, worker: usize, instance: &Instance, run: Run) {
+        if let Some(id) = self.processes[worker].as_ref().map(|process| process.id) {
+            self.report(id, WorkEvent::Failed { run, instance: instance.clone(), trace: "late".to_owned() });
+        }
     }
 
     pub(crate) fn problem(&mut self, what: String) {

@@ -61,7 +61,11 @@ impl World {
 
     pub(super) fn arrive(&mut self, call: Call) {
         self.rest.last += 1;
-        self.write_down(Some(call.at.worker), || format!("asked, hop {}", call.hops));
+        let what = match call.from {
+            Caller::Client(_) => "asked",
+            Caller::Worker(..) => "tasks come",
+        };
+        self.write_down(Some(call.at.worker), || format!("{what}, hop {}", call.hops));
         let (at, id, request) = (call.at, RequestId(self.rest.last), call.request.clone());
         self.note_request(at, &request);
         self.rest.open.insert((at, id), call);
