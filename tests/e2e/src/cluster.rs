@@ -300,7 +300,8 @@ impl Cluster {
 
     /// The number of the worker that leads, by what the coordinator has handed out.
     pub fn leader(&self) -> anyhow::Result<usize> {
-        let url = self.topics.group(&self.group)?.leader.context("nobody leads")?;
+        let leads = || self.topics.group(&self.group).ok()?.leader;
+        let url = eventually("somebody leads", SETTLE, leads)?;
         let leads = |number: &usize| url == format!("http://{}/", self.id(*number));
         (0..self.members.len()).find(leads).with_context(|| format!("{url} leads, which is none of ours"))
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cluster;
-use crate::pipe::Pipe;
+use crate::pipe::{A_SECOND, Pipe};
 use crate::witness::{self, check_single, check_succession, lives};
 
 #[test]
@@ -29,7 +29,7 @@ fn a_killed_follower_and_a_killed_leader_lose_nothing() {
         check_succession(name, &lives(&cluster, name), Duration::ZERO);
     }
     drop(connectors);
-    pipes.into_iter().for_each(|pipe| pipe.check(&cluster, 4));
+    pipes.into_iter().for_each(|pipe| pipe.check(&cluster, 2 * A_SECOND));
 }
 
 #[test]
@@ -60,5 +60,5 @@ fn one_of_three_killed_workers_returns_and_goes_on_with_everything() {
         check_succession(name, &lives(&cluster, name), Duration::ZERO);
     }
     drop(connectors);
-    pipes.into_iter().for_each(|pipe| pipe.check(&cluster, 4));
+    pipes.into_iter().for_each(|pipe| pipe.check(&cluster, A_SECOND));
 }
