@@ -63,6 +63,9 @@ impl Herder {
 
     /// Says who is to do what, by what this worker has read of the config log.
     fn share_out(&mut self, election: &Election) {
+        if let Some(membership) = &mut self.membership {
+            membership.expects_round = false;
+        }
         let (own, newest) = (self.config_offset, election.newest_offset());
         let assignments = if self.may_run_unseen(election) {
             // Whoever runs something stops it now, and comes again.
@@ -203,9 +206,11 @@ impl Herder {
         Err(Refusal::Elsewhere { to: self.owners.get(instance).cloned() })
     }
 
-    /// Removes what the status log still says of connectors and tasks that aren't configured.
+    /// Removes what the status log still says of connectors and tasks that aren't configured. Not while members are
+    /// still stopping them: a task that can't be seen any more has committed its last offsets.
     pub(crate) fn clean_up_statuses(&mut self) {
-        if !self.leads() {
+        let expects_round = self.membership.as_ref().is_some_and(|membership| membership.expects_round);
+        if !self.leads() || expects_round {
             return;
         }
         let is_left = |instance: &Instance| !self.cluster.has(instance) && !self.instances.is_live(instance);

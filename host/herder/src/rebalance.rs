@@ -161,6 +161,7 @@ impl Herder {
         };
         membership.note_protocol(protocol);
         membership.leads = assignment.leader == member;
+        membership.expects_round &= membership.leads;
         membership.leader_url = Some(assignment.leader_url.clone());
         membership.scheduled = (assignment.delay_ms > 0).then(|| self.now.plus(u64::from(assignment.delay_ms)));
         tracing::info!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bulkhead_model::work::Command;
 use bulkhead_model::{ConnectorName, Instance, State};
 
 use crate::Herder;
@@ -109,6 +110,11 @@ impl Herder {
         self.statuses.apply(record);
         let key = record.key();
         self.touch(key.connector());
+        if let StatusRecord::Topic { connector, used: false, .. } = record
+            && self.instances.has_live_tasks(connector)
+        {
+            self.command(Command::ForgetTopics { connector: connector.clone() });
+        }
         let Some(membership) = self.membership.as_ref().filter(|membership| membership.may_start()) else {
             return;
         };

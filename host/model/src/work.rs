@@ -33,6 +33,8 @@ pub enum Command {
     /// Pause or resume a running instance; STOPPED is for connectors only and frees the instance.
     /// What was STOPPED gets no other target: the herder ends that run and starts another.
     SetTarget { run: Run, instance: Instance, target: TargetState },
+    /// Tell again of the topics that the connector's tasks use: what was told was forgotten (KIP-558).
+    ForgetTopics { connector: ConnectorName },
     /// Ask the connector for its task configurations.
     TaskConfigs { token: Token, run: Run, connector: ConnectorName, config: RawConfig },
     /// Let the plugin check a configuration, in an instance of its own.
@@ -93,7 +95,8 @@ pub enum Event {
         token: Token,
         answer: Result<Vec<OffsetEntry>, OffsetsError>,
     },
-    /// The task wrote to or read from this topic for the first time in its run (KIP-558).
+    /// The task wrote to or read from this topic for the first time in its run, or since
+    /// [`Command::ForgetTopics`] (KIP-558).
     TopicUsed {
         run: Run,
         task: TaskId,

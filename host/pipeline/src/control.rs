@@ -21,8 +21,12 @@ pub trait Observer: Send + Sync + 'static {
     fn started(&self);
     fn paused(&self);
     fn resumed(&self);
-    /// The task uses a topic for the first time in this run (KIP-558).
+    /// The task uses a topic for the first time in this run, or since topics were forgotten (KIP-558).
     fn topic_used(&self, topic: &str);
+    /// How often the topics that the task uses were forgotten, so that they are to be told again.
+    fn topics_forgotten(&self) -> u64 {
+        0
+    }
 }
 
 /// Why a task ended by itself.

@@ -68,6 +68,13 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
                     running.steering.set_target(target);
                 }
             }
+            Command::ForgetTopics { connector } => {
+                for (instance, running) in &self.running {
+                    if *instance.connector() == connector {
+                        running.steering.forget_topics();
+                    }
+                }
+            }
             Command::TaskConfigs { token, run, connector, config } => {
                 self.ask_for_task_configs(token, run, Instance::Connector(connector), config);
             }

@@ -12,6 +12,8 @@ use tokio::time::timeout;
 pub(crate) trait Steering: Send + 'static {
     fn set_target(&self, target: TargetState);
     fn stop(&self);
+    /// See [`bulkhead_model::work::Command::ForgetTopics`].
+    fn forget_topics(&self) {}
 }
 
 /// An instance between its start and its end.

@@ -1,6 +1,7 @@
 //! A task instance: the sandbox, the clients, and the loop between them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use bulkhead_model::plugin::PluginKind;
@@ -8,9 +9,9 @@ use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
 use bulkhead_pipeline::control::{Observer, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
-use bulkhead_pipeline::ports::{Clients, Plugins};
-use bulkhead_pipeline::sink::{Decoder, SinkLoop};
-use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop};
+use bulkhead_pipeline::ports::{Clients, Plugins, Purpose};
+use bulkhead_pipeline::sink::{DeadLetterSettings, DeadLetters, Decoder, SinkLoop};
+use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, TopicCreation, TopicCreator};
 use bulkhead_pipeline::tolerance::Tolerance;
 use bulkhead_pipeline::transform::Chain;
 use tokio::sync::{mpsc, watch};
@@ -29,6 +30,14 @@ pub(crate) struct Start {
 
 pub(crate) struct TaskSteering {
     wanted: watch::Sender<Wanted>,
+    topics_forgotten: Arc<AtomicU64>,
+}
+
+/// The other end of a [`TaskSteering`].
+#[derive(Clone)]
+struct Steered {
+    wanted: watch::Receiver<Wanted>,
+    topics_forgotten: Arc<AtomicU64>,
 }
 
 impl Steering for TaskSteering {
@@ -46,6 +55,10 @@ impl Steering for TaskSteering {
     fn stop(&self) {
         self.wanted.send_replace(Wanted::Stop);
     }
+
+    fn forget_topics(&self) {
+        self.topics_forgotten.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 fn wanted_for(target: TargetState) -> Wanted {
@@ -62,18 +75,13 @@ pub(crate) fn prepare<S: Plugins, C: Clients>(
     start: Start,
 ) -> (TaskSteering, impl Future<Output = Option<String>> + Send + 'static) {
     let (steering, wanted) = watch::channel(wanted_for(start.target));
-    (TaskSteering { wanted: steering }, run(shared, start, wanted))
+    let topics_forgotten = Arc::new(AtomicU64::new(0));
+    let steered = Steered { wanted, topics_forgotten: topics_forgotten.clone() };
+    (TaskSteering { wanted: steering, topics_forgotten }, run(shared, start, steered))
 }
 
 #[tracing::instrument(skip_all, fields(connector = %start.id.connector, task = start.id.number))]
-async fn run<S: Plugins, C: Clients>(
-    shared: Arc<Shared<S, C>>,
-    start: Start,
-    wanted: watch::Receiver<Wanted>,
-) -> Option<String> {
-    if let Some(key) = not_supported(&start.connector) {
-        return Some(format!("configuration `{key}` asks for what this worker can't do yet; remove it"));
-    }
+async fn run<S: Plugins, C: Clients>(shared: Arc<Shared<S, C>>, start: Start, steered: Steered) -> Option<String> {
     let class = start.connector.connector_class().unwrap_or_default();
     let kind = match shared.plugins.catalog().connector(class) {
         Ok(plugin) => plugin.kind,
@@ -82,8 +90,8 @@ async fn run<S: Plugins, C: Clients>(
         }
     };
     let ended = match kind {
-        PluginKind::Sink => run_sink(&shared, &start, wanted).await,
-        _ => run_source(&shared, &start, wanted).await,
+        PluginKind::Sink => run_sink(&shared, &start, steered).await,
+        _ => run_source(&shared, &start, steered).await,
     };
     match ended {
         Ok(()) => {
@@ -97,20 +105,14 @@ async fn run<S: Plugins, C: Clients>(
     }
 }
 
-/// The first key that would change where records go, if we did not know it: better to fail than to act as
-/// if it weren't there.
-fn not_supported(connector: &RawConfig) -> Option<&str> {
-    let asks = |key: &str| key == "errors.deadletterqueue.topic.name" || key.starts_with("topic.creation.");
-    connector.iter().find(|(key, value)| asks(key) && !value.trim().is_empty()).map(|(key, _)| key)
-}
-
 async fn run_source<S: Plugins, C: Clients>(
     shared: &Arc<Shared<S, C>>,
     start: &Start,
-    wanted: watch::Receiver<Wanted>,
+    steered: Steered,
 ) -> Result<(), String> {
     let converters = converters(shared, start)?;
     let chain = chain(start)?;
+    let topics = topic_creator(shared, start)?;
     let acks = Arc::new(Acks::default());
     let producer =
         shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
@@ -122,11 +124,12 @@ async fn run_source<S: Plugins, C: Clients>(
         producer,
         acks,
         encoder: Encoder::new(chain, converters),
+        topics,
         offsets: shared.offsets.clone(),
-        observer: TaskObserver::new(shared, start, wanted.clone(), made),
+        observer: TaskObserver::new(shared, start, steered.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         settings: shared.settings.source,
-        wanted,
+        wanted: steered.wanted,
     };
     source.run(&start.config).await.map_err(|failure| failure.trace())
 }
@@ -134,10 +137,11 @@ async fn run_source<S: Plugins, C: Clients>(
 async fn run_sink<S: Plugins, C: Clients>(
     shared: &Arc<Shared<S, C>>,
     start: &Start,
-    wanted: watch::Receiver<Wanted>,
+    steered: Steered,
 ) -> Result<(), String> {
     let converters = converters(shared, start)?;
     let chain = chain(start)?;
+    let dead_letters = dead_letters(shared, start).await?;
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
     let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;
@@ -147,15 +151,46 @@ async fn run_sink<S: Plugins, C: Clients>(
         settings.max_records = records;
     }
     let sink = SinkLoop {
+        id: start.id.clone(),
         task: Arc::new(task),
         consumer,
         decoder: Decoder::new(converters, chain),
-        observer: TaskObserver::new(shared, start, wanted.clone(), made),
+        observer: TaskObserver::new(shared, start, steered.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
+        dead_letters,
         settings,
-        wanted,
+        wanted: steered.wanted,
     };
     sink.run(&start.config).await.map_err(|failure| failure.trace())
+}
+
+/// None unless worker and connector want it.
+fn topic_creator<S: Plugins, C: Clients>(
+    shared: &Shared<S, C>,
+    start: &Start,
+) -> Result<Option<TopicCreator>, String> {
+    if !shared.settings.topic_creation {
+        return Ok(None);
+    }
+    let creation = TopicCreation::from_config(&start.connector).map_err(|error| error.to_string())?;
+    let Some(creation) = creation else { return Ok(None) };
+    let topics = shared.clients.topics(&start.id, &start.connector, Purpose::Records);
+    Ok(Some(TopicCreator::new(creation, topics.map_err(|error| error.to_string())?)))
+}
+
+/// The queue, if the connector wants one, with its topic.
+async fn dead_letters<S: Plugins, C: Clients>(
+    shared: &Shared<S, C>,
+    start: &Start,
+) -> Result<Option<DeadLetters>, String> {
+    let Some(settings) = DeadLetterSettings::from_config(&start.connector) else { return Ok(None) };
+    let topics = shared.clients.topics(&start.id, &start.connector, Purpose::DeadLetters);
+    let topics = topics.map_err(|error| error.to_string())?;
+    settings.create_topic(&*topics).await.map_err(|failure| failure.trace())?;
+    let acks = Arc::new(Acks::default());
+    let producer = shared.clients.dead_letter_producer(&start.id, &start.connector, acks.clone());
+    let producer = Box::new(producer.map_err(|error| error.to_string())?);
+    Ok(Some(DeadLetters::new(settings, start.id.clone(), producer, acks)))
 }
 
 fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
@@ -177,20 +212,15 @@ struct TaskObserver {
     version: Option<String>,
     /// When the sandbox was asked for; the log tells how long it took until the task was started in it.
     made: Instant,
-    wanted: watch::Receiver<Wanted>,
+    steered: Steered,
     events: mpsc::UnboundedSender<Event>,
 }
 
 impl TaskObserver {
-    fn new<S: Plugins, C>(
-        shared: &Shared<S, C>,
-        start: &Start,
-        wanted: watch::Receiver<Wanted>,
-        made: Instant,
-    ) -> Self {
+    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, steered: Steered, made: Instant) -> Self {
         let class = start.connector.connector_class().unwrap_or_default();
         let (version, events) = (shared.version(class), shared.events.clone());
-        Self { run: start.run, id: start.id.clone(), version, made, wanted, events }
+        Self { run: start.run, id: start.id.clone(), version, made, steered, events }
     }
 
     fn reached(&self, target: TargetState) {
@@ -201,7 +231,7 @@ impl TaskObserver {
 
 impl Observer for TaskObserver {
     fn started(&self) {
-        let target = match *self.wanted.borrow() {
+        let target = match *self.steered.wanted.borrow() {
             Wanted::Paused => TargetState::Paused,
             Wanted::Running | Wanted::Stop => TargetState::Started,
         };
@@ -217,6 +247,10 @@ impl Observer for TaskObserver {
 
     fn resumed(&self) {
         self.reached(TargetState::Started);
+    }
+
+    fn topics_forgotten(&self) -> u64 {
+        self.steered.topics_forgotten.load(Ordering::Relaxed)
     }
 
     fn topic_used(&self, topic: &str) {

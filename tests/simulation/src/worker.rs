@@ -63,6 +63,7 @@ impl FakeWorker {
             }
             Command::Validate { token, config } => Some(Event::Validated { token, answer: validate(&config) }),
             Command::AlterOffsets { token, connector, .. } => Some(self.alter_offsets(token, &connector)),
+            Command::ForgetTopics { .. } => None,
             Command::ReadOffsets { token, .. } => Some(Event::OffsetsRead { token, answer: Ok(Vec::new()) }),
         }
     }
@@ -159,6 +160,7 @@ fn validate(config: &RawConfig) -> Result<Validation, ValidationError> {
         config_def: source_def(),
         values: complaint.into_iter().map(verdict).collect(),
         refused_grants: Vec::new(),
+        resolution: Default::default(),
     })
 }
 
@@ -170,6 +172,9 @@ fn concerned(command: &Command) -> Option<Instance> {
         }
         Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
         Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. } | Command::AlterOffsets { .. } | Command::ReadOffsets { .. } => None,
+        Command::Validate { .. }
+        | Command::AlterOffsets { .. }
+        | Command::ReadOffsets { .. }
+        | Command::ForgetTopics { .. } => None,
     }
 }

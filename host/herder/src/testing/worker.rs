@@ -39,6 +39,7 @@ impl FakeWorker {
             }
             Command::Validate { token, config } => vec![Event::Validated { token, answer: validate(&config) }],
             Command::AlterOffsets { token, connector, .. } => self.alter_offsets(token, connector),
+            Command::ForgetTopics { .. } => Vec::new(),
             Command::ReadOffsets { token, .. } => vec![Event::OffsetsRead { token, answer: Ok(Vec::new()) }],
         }
     }
@@ -138,7 +139,8 @@ pub(super) fn describe(command: &Command) -> Option<String> {
         Command::TaskConfigs { .. }
         | Command::Validate { .. }
         | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. } => None,
+        | Command::ReadOffsets { .. }
+        | Command::ForgetTopics { .. } => None,
     }
 }
 
@@ -150,6 +152,9 @@ pub(super) fn connector_or_task(command: &Command) -> Option<Instance> {
         }
         Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
         Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. } | Command::AlterOffsets { .. } | Command::ReadOffsets { .. } => None,
+        Command::Validate { .. }
+        | Command::AlterOffsets { .. }
+        | Command::ReadOffsets { .. }
+        | Command::ForgetTopics { .. } => None,
     }
 }
