@@ -53,6 +53,7 @@ impl World {
             Command::TaskConfigs { .. }
             | Command::Validate { .. }
             | Command::AlterOffsets { .. }
+            | Command::ForgetTopics { .. }
             | Command::ReadOffsets { .. } => pace.answer,
         });
         let at = process.worker.due(now, &command, takes);
