@@ -340,9 +340,7 @@ impl Herder {
             _ if membership.is_eager() => settings.unsync_backoff,
             None | Some(0) => {
                 membership.failed_reads = 0;
-                membership.held = None;
-                membership.phase = Phase::Waiting { until: self.now };
-                return self.run_only(Work::default());
+                return self.yield_all();
             }
             Some(left) => settings.rebalance_delay / 10 / u64::from(left),
         };

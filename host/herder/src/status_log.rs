@@ -102,7 +102,9 @@ impl Herder {
     fn is_still_true(&self, record: &StatusRecord) -> bool {
         match (record.key(), record.status()) {
             (StatusKey::Instance(instance), Some(status)) => self.may_report(&instance, status),
-            _ => true,
+            // What was removed may have come again.
+            (StatusKey::Instance(instance), None) => !self.cluster.has(&instance),
+            (StatusKey::Topic(..), _) => true,
         }
     }
 
