@@ -16,6 +16,8 @@ cargo xtask test [--fast]
     all tests; with --fast only those that need neither wasmtime, nor librdkafka, nor Kafka
 cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] | all
     figures, on this machine; --peer measures Apache Kafka Connect beside it
+cargo xtask sim [--seeds N | --seed N]
+    a simulated cluster, with so many seeds or with one of them and all that happens in it
 cargo xtask guests
     compile the example and test plugins to target/plugins
 cargo xtask tidy
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
         ["test", "--fast"] => test::run(test::Extent::Light),
         ["bench", "worker", "--peer"] => bench::worker(bench::Peer::Apache),
         ["bench", name] => bench::run(name),
+        ["sim"] => test::simulate(None),
+        ["sim", "--seeds", count] => test::simulate(Some(("SIM_SEEDS", *count))),
+        ["sim", "--seed", seed] => test::simulate(Some(("SIM_SEED", *seed))),
         ["guests"] => prerequisites::check(&[]).and_then(|()| build::plugins()),
         ["tidy"] => tidy::run(),
         _ => {

@@ -59,6 +59,20 @@ fn tests(with_kafka: bool) -> anyhow::Result<()> {
     build::run_command(&mut command)
 }
 
+/// The seeds of the simulated cluster alone; of a single one that fails, all that happens is shown.
+pub fn simulate(which: Option<(&str, &str)>) -> anyhow::Result<()> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--release", "--locked", "--package", "bulkhead-simulation"]);
+    command.args(["--test", "seeds", "--", "--nocapture"]);
+    if let Some((name, value)) = which {
+        command.env(name, value);
+    }
+    if let Some(("SIM_SEED", _)) = which {
+        command.env("SIM_TRACE", "1");
+    }
+    build::run_command(command.current_dir(root()))
+}
+
 fn step(name: &str, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     println!("== {name}");
     let started = Instant::now();
