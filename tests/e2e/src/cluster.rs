@@ -312,6 +312,13 @@ impl Cluster {
         self.awake().into_iter().find(|number| *number != leader).context("there is no follower")
     }
 
+    /// The generation of the group that a worker of ours is in.
+    pub fn generation(&self, number: usize) -> anyhow::Result<u64> {
+        let metrics = self.rest(number).text("/metrics")?;
+        let value = metrics.lines().find_map(|line| line.strip_prefix("bulkhead_generation "));
+        Ok(value.context("the worker is in no group")?.parse()?)
+    }
+
     /// What a worker says of all instances.
     pub fn owners(&self, number: usize) -> anyhow::Result<Owners> {
         let answer = self.rest(number).must("GET", "/connectors?expand=status", None)?;

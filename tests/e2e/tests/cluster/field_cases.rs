@@ -184,6 +184,12 @@ fn check_streams(cluster: &Cluster, name: &str, most_repeated: usize) {
     assert!(repeated.iter().all(|count| *count <= most_repeated), "{name}: {repeated:?} repeated");
 }
 
+/// How many records were made since then.
+fn count_since(cluster: &Cluster, name: &str, then: i64) -> usize {
+    let lives = lives(cluster, name);
+    lives.iter().flat_map(|life| &life.times).filter(|time| **time > then).count()
+}
+
 #[test]
 fn fc_12_killing_freezing_and_restarting_costs_no_record_and_leaves_no_second_owner() {
     if real_kafka("FC-12").is_none() {
@@ -233,20 +239,29 @@ fn fc_12_killing_freezing_and_restarting_costs_no_record_and_leaves_no_second_ow
     let frozen = cluster.follower().unwrap();
     cluster.freeze(frozen).unwrap();
     cluster.settled(&connectors).unwrap();
+    let other = cluster.awake()[0];
+    let generation = cluster.generation(other).unwrap();
     cluster.thaw(frozen).unwrap();
     let members = || (cluster.topics.group(&cluster.group).ok()?.members == 3).then_some(());
     eventually("it is a member again", SOON, members).unwrap();
     cluster.settled(&connectors).unwrap();
 
+    let rebalances = cluster.generation(other).unwrap() - generation;
+    assert!(rebalances <= 3, "{rebalances} rebalances since it is back");
+
     broker.kill().unwrap();
     broker.start().unwrap();
     cluster.settled(&connectors).unwrap();
 
-    let quiet_since = now();
+    let (quiet_since, generation) = (now(), cluster.generation(other).unwrap());
     for name in witnesses {
+        // More than a session, 20 records a second.
+        let enough = || (count_since(&cluster, name, quiet_since) > 2 * 20 * 4).then_some(());
+        eventually("records are made", SOON, enough).unwrap();
         assert_eq!(writing(&cluster, name, 2).len(), 2);
     }
     assert_eq!(statuses::since(&cluster, quiet_since), [], "silence afterwards");
+    assert_eq!(cluster.generation(other).unwrap(), generation);
     for name in witnesses {
         check_at_most_two(name, &lives(&cluster, name));
     }
