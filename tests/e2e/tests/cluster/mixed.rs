@@ -6,7 +6,7 @@ use bulkhead_e2e::{Cluster, Kind, Rest, eventually, real_kafka};
 use serde_json::{Value, json};
 
 use crate::SOON;
-use crate::pipe::{Pipe, SINK, SOURCE};
+use crate::pipe::{A_SECOND, Pipe, SINK, SOURCE};
 use crate::statuses;
 use crate::witness::now;
 
@@ -134,6 +134,27 @@ fn an_eager_apache_worker_makes_ours_eager_until_it_leaves() {
     assert_eq!(cluster.topics.group(&cluster.group).unwrap().protocol, "sessioned");
     pipe.flows(50);
     pipe.check(&cluster, 0);
+}
+
+#[test]
+fn each_takes_over_when_the_other_is_killed() {
+    let Some(kafka) = real_kafka("kills in a mixed cluster") else { return };
+    let mut cluster = Cluster::new(&kafka, "mixed-kills").unwrap();
+    let ours = cluster.add(Kind::Bulkhead).unwrap();
+    let theirs = cluster.add(Kind::Apache).unwrap();
+    let pipes = ["a", "b"].map(|name| Pipe::create(&cluster, &cluster.rest(ours), name));
+    let connectors: Vec<_> = pipes.iter().flat_map(Pipe::connectors).collect();
+    cluster.settled(&connectors).unwrap();
+    pipes.iter().for_each(|pipe| pipe.flows(50));
+    for victim in [theirs, ours] {
+        cluster.kill(victim).unwrap();
+        cluster.settled(&connectors).unwrap();
+        pipes.iter().for_each(|pipe| pipe.flows(50));
+        cluster.start(victim).unwrap();
+        cluster.settled(&connectors).unwrap();
+    }
+    drop(connectors);
+    pipes.into_iter().for_each(|pipe| pipe.check(&cluster, 2 * A_SECOND));
 }
 
 fn check_both_tell_the_same(cluster: &Cluster, one: usize, other: usize, connectors: &[(&str, u32)]) {
