@@ -7,7 +7,7 @@ use bulkhead_model::work::Validation;
 
 use super::infos::{ConfigInfos, Entry};
 use super::plugins::Defaults;
-use super::{aliases, common, converters, sandbox, sink, version};
+use super::{aliases, common, converters, sandbox, sink, source, version};
 
 /// A configuration and what is known around it.
 pub(super) struct Case<'a> {
@@ -15,6 +15,7 @@ pub(super) struct Case<'a> {
     pub(super) defaults: Defaults,
     pub(super) plugin: &'a PluginDesc,
     pub(super) config: &'a ConfigPatch,
+    pub(super) in_cluster: bool,
 }
 
 impl<'a> Case<'a> {
@@ -61,6 +62,9 @@ pub(super) fn judge(case: &Case<'_>, validation: &Validation) -> ConfigInfos {
     shared.retain(|entry| validation.config_def.get(entry.name()).is_none());
     if case.plugin.kind == PluginKind::Sink {
         sink::check_topics(&mut shared, case.config);
+    }
+    if case.in_cluster {
+        source::check_exactly_once(&mut shared, case.config);
     }
     let mut entries = shared;
     entries.extend(aliases::entries(case, &aliases::TRANSFORMS));

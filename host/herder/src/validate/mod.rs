@@ -11,9 +11,11 @@ mod definitions;
 mod infos;
 mod judge;
 mod plugins;
+mod references;
 mod requests;
 mod sandbox;
 mod sink;
+mod source;
 mod version;
 
 pub use infos::{ConfigInfo, ConfigInfos, ConfigKeyInfo, ConfigValueInfo};

@@ -9,6 +9,7 @@ use bulkhead_model::{ConfigPatch, ConnectorName};
 use super::infos::ConfigInfos;
 use super::judge::{Case, judge, wrong_version};
 use super::plugins::Defaults;
+use super::references::with_references;
 use crate::Herder;
 use crate::api::{Refusal, Reply, RequestId};
 use crate::questions::Question;
@@ -87,10 +88,17 @@ impl Herder {
         answer: Result<Validation, ValidationError>,
     ) -> Result<ConfigInfos, Refusal> {
         match answer {
-            Ok(validation) => Ok(judge(&self.case(submission), &validation)),
+            Ok(validation) => Ok(self.judge_resolved(submission, &validation)),
             Err(ValidationError::UnknownClass(message)) => Err(Refusal::BadRequest(message)),
             Err(ValidationError::Failed(message)) => Err(Refusal::Failed(message)),
         }
+    }
+
+    /// References count as what they stand for, but are shown as they were given.
+    fn judge_resolved(&self, submission: &Submission, validation: &Validation) -> ConfigInfos {
+        let config = validation.resolution.apply_to_patch(&submission.config);
+        let infos = judge(&Case { config: &config, ..self.case(submission) }, validation);
+        with_references(infos, &submission.config, &validation.resolution)
     }
 
     fn case<'a>(&'a self, submission: &'a Submission) -> Case<'a> {
@@ -99,6 +107,7 @@ impl Herder {
             defaults: Defaults::of(&self.settings),
             plugin: &submission.plugin,
             config: &submission.config,
+            in_cluster: self.settings.mode.cluster().is_some(),
         }
     }
 }

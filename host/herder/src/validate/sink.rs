@@ -44,7 +44,7 @@ fn check_dead_letters(entries: &mut [Entry], config: &ConfigPatch, topics: Optio
 }
 
 /// A blank text counts as none.
-fn text<'a>(config: &'a ConfigPatch, key: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(config: &'a ConfigPatch, key: &str) -> Option<&'a str> {
     config.get(key)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
 }
 
@@ -55,7 +55,7 @@ fn elements(text: &str) -> Vec<String> {
     }
 }
 
-fn error(entries: &mut [Entry], key: &str, message: &str) {
+pub(super) fn error(entries: &mut [Entry], key: &str, message: &str) {
     if let Some(entry) = entries.iter_mut().find(|entry| entry.name() == key) {
         entry.error(message);
     }

@@ -74,9 +74,14 @@ fn config(fixed: &[(&str, &str)], config: Changes<'_>) -> ConfigPatch {
     fixed.chain(config.iter().map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned)))).collect()
 }
 
+const SOURCE: [(&str, &str); 3] = [("connector.class", "FileSource"), ("name", "orders"), ("topic", "t")];
+
 fn source(changes: Changes<'_>) -> ConfigInfos {
-    let fixed = [("connector.class", "FileSource"), ("name", "orders"), ("topic", "t")];
-    validate(&config(&fixed, changes), PluginKind::Source, Vec::new(), Vec::new())
+    validate(&config(&SOURCE, changes), PluginKind::Source, Vec::new(), Vec::new())
+}
+
+fn source_in_cluster(changes: Changes<'_>) -> ConfigInfos {
+    judged(&config(&SOURCE, changes), PluginKind::Source, true, Vec::new(), Vec::new())
 }
 
 fn sink(changes: Changes<'_>) -> ConfigInfos {
@@ -90,6 +95,16 @@ fn validate(
     values: Vec<ConfigValue>,
     refused_grants: Vec<ConfigValue>,
 ) -> ConfigInfos {
+    judged(config, kind, false, values, refused_grants)
+}
+
+fn judged(
+    config: &ConfigPatch,
+    kind: PluginKind,
+    in_cluster: bool,
+    values: Vec<ConfigValue>,
+    refused_grants: Vec<ConfigValue>,
+) -> ConfigInfos {
     let catalog = catalog();
     let plugin = Arc::clone(catalog.iter().find(|plugin| plugin.kind == kind).unwrap());
     let defaults = Defaults {
@@ -97,9 +112,10 @@ fn validate(
         value_converter: JSON.to_owned(),
         header_converter: SIMPLE.to_owned(),
     };
-    let case = Case { catalog: &catalog, defaults, plugin: &plugin, config };
+    let case = Case { catalog: &catalog, defaults, plugin: &plugin, config, in_cluster };
     let config_def = plugin.config.clone();
-    let validation = Validation { kind, version: plugin.version.clone(), config_def, values, refused_grants };
+    let (version, resolution) = (plugin.version.clone(), Default::default());
+    let validation = Validation { kind, version, config_def, values, refused_grants, resolution };
     wrong_version(&case).unwrap_or_else(|| judge(&case, &validation))
 }
 
@@ -168,6 +184,18 @@ fn sources_have_as_many_errors_as_in_connect() {
     ];
     for (key, value, expected) in table {
         assert_eq!(errors(&source(&[(key, value)])), expected, "{key} {value:?}");
+    }
+}
+
+#[test]
+fn a_cluster_refuses_sources_that_depend_on_exactly_once() {
+    for (key, value, expected) in [
+        ("exactly.once.support", "REQUIRED", "1: exactly.once.support 1"),
+        ("exactly.once.support", "requested", "0: "),
+        ("transaction.boundary", "Connector", "1: transaction.boundary 1"),
+        ("transaction.boundary", "interval", "0: "),
+    ] {
+        assert_eq!(errors(&source_in_cluster(&[(key, Some(value))])), expected, "{key} {value}");
     }
 }
 
