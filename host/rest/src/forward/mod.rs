@@ -3,6 +3,7 @@
 //! The herder names the worker in [`Refusal::Elsewhere`](bulkhead_herder::api::Refusal::Elsewhere).
 //! `forward` in the query counts the hops, so that workers which point at each other don't do so for ever.
 
+mod aftermath;
 mod client;
 mod hop;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::location::Host;
 use crate::query::Parameters;
+use aftermath::Aftermath;
 use client::Answer;
 use hop::Hop;
 
@@ -92,13 +94,17 @@ impl Original {
         let url = client::url(&worker, &next.path_and_query(&self.uri))?;
         tracing::debug!(method = %self.method, %url, "Request forwarded.");
         let body = self.body.0.get().cloned().unwrap_or_default();
-        let answer = app.client().send(self.method, url, self.headers, body);
-        match timeout_at(self.arrived + app.request_timeout(), answer).await {
-            Ok(answer) => Ok(relayed(answer?, &self.host)),
-            Err(_) => Err(Error::TimedOut {
+        let answer = app.client().send(self.method.clone(), url, self.headers, body);
+        let Ok(answer) = timeout_at(self.arrived + app.request_timeout(), answer).await else {
+            return Err(Error::TimedOut {
                 stage: format!("The worker is currently waiting for {worker}, to which it forwarded the request."),
-            }),
+            });
+        };
+        let answer = answer?;
+        if let Some(aftermath) = Aftermath::of(&self.method, &self.uri, &answer) {
+            aftermath.shown(|| app.view()).await;
         }
+        Ok(relayed(answer, &self.host))
     }
 }
 
