@@ -38,6 +38,7 @@ const DISTRIBUTED: &[&str] = &[
     "09_sink_offsets",
     "10_topics",
     "11_plugins",
+    "13_loggers",
     "14_internal",
     "15_multiple_tasks",
 ];
