@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::config::{ConfigDef, ConfigValue, RawConfig};
+use crate::config::{ConfigDef, ConfigValue, RawConfig, Resolution};
 use crate::name::{ConnectorName, Instance, TaskId};
 use crate::offset::OffsetEntry;
 use crate::plugin::PluginKind;
@@ -115,6 +115,8 @@ pub struct Validation {
     pub values: Vec<ConfigValue>,
     /// Whether the worker's grants allow what the configuration asks (`sandbox.*` keys), by key.
     pub refused_grants: Vec<ConfigValue>,
+    /// What the configuration's references stand for: their values are judged, but never shown.
+    pub resolution: Resolution,
 }
 
 /// Why a plugin could not be asked.

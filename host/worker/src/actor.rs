@@ -81,7 +81,7 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
             Command::Validate { token, config } => {
                 let shared = self.shared.clone();
                 self.side_jobs.spawn(async move {
-                    let answer = validate::validate(&*shared.plugins, &config).await;
+                    let answer = validate::validate(&shared, &config).await;
                     shared.report(Event::Validated { token, answer });
                 });
             }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bulkhead_model::config::Resolution;
 use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
 use bulkhead_pipeline::ports::{Clients, Connector, PluginError, Plugins};
@@ -52,7 +53,8 @@ pub(crate) fn prepare<S: Plugins, C: Clients>(
 ) -> (ConnectorHandle, ConnectorSteering, impl Future<Output = Option<String>> + Send + 'static) {
     let (questions, inbox) = mpsc::unbounded_channel();
     let (steering, wanted) = watch::channel(Some(target));
-    let actor = ConnectorActor { shared, run, name, config, wanted, inbox, instance: None };
+    let resolution = Resolution::default();
+    let actor = ConnectorActor { shared, run, name, config, resolution, wanted, inbox, instance: None };
     (ConnectorHandle { questions }, ConnectorSteering { target: steering }, actor.run(target))
 }
 
@@ -61,6 +63,8 @@ struct ConnectorActor<S: Plugins, C> {
     run: Run,
     name: ConnectorName,
     config: RawConfig,
+    /// What the instance was told instead of references.
+    resolution: Resolution,
     wanted: watch::Receiver<Option<TargetState>>,
     inbox: mpsc::UnboundedReceiver<(RawConfig, Answer)>,
     /// There while the connector is STARTED.
@@ -71,7 +75,7 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
     #[tracing::instrument(skip_all, fields(connector = %self.name))]
     async fn run(mut self, target: TargetState) -> Option<String> {
         if let Err(error) = self.reach(target).await {
-            return Some(error.to_string());
+            return Some(error);
         }
         self.report_started(target);
         loop {
@@ -87,34 +91,45 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
                     let _ = answer.send(self.task_configs(&config).await);
                     Ok(())
                 }
-                wants = wants_reconfiguration(self.instance.as_ref()) => wants.map(|()| self.report_reconfiguration()),
+                wants = wants_reconfiguration(self.instance.as_ref()) => match wants {
+                    Ok(()) => Ok(self.report_reconfiguration()),
+                    Err(error) => Err(self.in_words(&error)),
+                },
             };
             if let Err(error) = outcome {
-                return Some(error.to_string());
+                return Some(error);
             }
         }
     }
 
     /// Makes or drops the sandbox so that it fits the target.
-    async fn reach(&mut self, target: TargetState) -> Result<(), PluginError> {
+    async fn reach(&mut self, target: TargetState) -> Result<(), String> {
         match (target, self.instance.take()) {
             (TargetState::Started, None) => {
-                let instance = self.shared.plugins.connector(&self.name, &self.config).await?;
-                instance.start(&self.config).await?;
-                self.instance = Some(instance);
+                self.resolution = self.shared.resolve(&self.config).await?;
+                self.instance = Some(self.start().await.map_err(|error| self.in_words(&error))?);
             }
             (TargetState::Started, started) => self.instance = started,
-            (TargetState::Paused | TargetState::Stopped, Some(instance)) => instance.stop().await?,
+            (TargetState::Paused | TargetState::Stopped, Some(instance)) => {
+                instance.stop().await.map_err(|error| self.in_words(&error))?;
+            }
             (TargetState::Paused | TargetState::Stopped, None) => {}
         }
         Ok(())
     }
 
-    async fn change_to(&mut self, target: TargetState) -> Result<(), PluginError> {
+    async fn start(&self) -> Result<S::Connector, PluginError> {
+        let config = self.resolution.apply(&self.config);
+        let instance = self.shared.plugins.connector(&self.name, &config).await?;
+        instance.start(&config).await?;
+        Ok(instance)
+    }
+
+    async fn change_to(&mut self, target: TargetState) -> Result<(), String> {
         let reached = self.reach(target).await;
         // What is STOPPED is gone, even if its guest complained on the way out.
         if let (TargetState::Stopped, Err(error)) = (target, &reached) {
-            tracing::warn!(%error, "The connector failed while it stopped.");
+            tracing::warn!(error, "The connector failed while it stopped.");
         } else {
             reached?;
         }
@@ -125,17 +140,25 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
 
     async fn finish(mut self) -> Option<String> {
         if let Err(error) = self.reach(TargetState::Stopped).await {
-            tracing::warn!(%error, "The connector failed while it stopped.");
+            tracing::warn!(error, "The connector failed while it stopped.");
         }
         None
     }
 
+    /// With references again: what is answered is stored and shown.
     async fn task_configs(&self, config: &RawConfig) -> Result<Vec<RawConfig>, String> {
         let Some(instance) = &self.instance else {
             return Err(format!("connector {} is not started", self.name));
         };
-        let max_tasks = config.get("tasks.max").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
-        instance.task_configs(max_tasks).await.map_err(|error| error.to_string())
+        let told = self.resolution.apply(config);
+        let max_tasks = told.get("tasks.max").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        let tasks = instance.task_configs(max_tasks).await.map_err(|error| self.in_words(&error))?;
+        Ok(tasks.into_iter().map(|task| self.resolution.reverse(config, task)).collect())
+    }
+
+    /// For people, who don't get to see secrets.
+    fn in_words(&self, error: &PluginError) -> String {
+        self.resolution.mask(&error.to_string()).into_owned()
     }
 
     fn report_started(&self, target: TargetState) {

@@ -5,11 +5,17 @@
 //! that holds the handle of one sandbox; whoever doesn't stop in time is aborted, and its sandbox is
 //! dropped with it. **Invariant:** generic over the ports of `bulkhead-pipeline`; neither wasmtime nor
 //! librdkafka nor the herder is known here.
+//!
+//! Configurations come and go with references to secrets (`providers`); what stands for them is put in
+//! just before an instance gets to see it, and never leaves this crate in a text for people.
 
 mod actor;
 mod connector;
 mod offsets;
+pub mod providers;
+mod resolve;
 mod running;
+mod secrets;
 mod settings;
 mod task;
 mod validate;
@@ -20,6 +26,8 @@ use bulkhead_model::work::{Command, Event};
 use bulkhead_pipeline::ports::{Clients, OffsetStore, Plugins};
 use tokio::sync::mpsc;
 
+pub use providers::Providers;
+pub use secrets::Secrets;
 pub use settings::{Settings, SettingsError};
 
 /// What all instances share.

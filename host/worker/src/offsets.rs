@@ -1,5 +1,6 @@
 //! Offsets by REST (KIP-875): reads them, and alters or resets them after the connector has agreed.
 
+use bulkhead_model::config::Resolution;
 use bulkhead_model::offset::{OffsetEntry, SourceOffset, SourcePartition, TopicOffset, TopicPartition};
 use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{OffsetsError, OffsetsOutcome};
@@ -16,6 +17,34 @@ pub(crate) async fn read<S: Plugins, C: Clients>(
     name: &ConnectorName,
     config: &RawConfig,
 ) -> Result<Vec<OffsetEntry>, OffsetsError> {
+    let resolution = shared.resolve(config).await.map_err(OffsetsError::Refused)?;
+    read_resolved(shared, name, &resolution.apply(config)).await.map_err(|error| masked(&resolution, error))
+}
+
+/// With no offsets: forgets all.
+pub(crate) async fn alter<S: Plugins, C: Clients>(
+    shared: &Shared<S, C>,
+    name: &ConnectorName,
+    config: &RawConfig,
+    offsets: Option<Vec<OffsetEntry>>,
+) -> Result<OffsetsOutcome, OffsetsError> {
+    let resolution = shared.resolve(config).await.map_err(OffsetsError::Refused)?;
+    let altered = alter_resolved(shared, name, &resolution.apply(config), offsets).await;
+    altered.map_err(|error| masked(&resolution, error))
+}
+
+fn masked(resolution: &Resolution, error: OffsetsError) -> OffsetsError {
+    match error {
+        OffsetsError::Refused(message) => OffsetsError::Refused(resolution.mask(&message).into_owned()),
+        OffsetsError::Failed(message) => OffsetsError::Failed(resolution.mask(&message).into_owned()),
+    }
+}
+
+async fn read_resolved<S: Plugins, C: Clients>(
+    shared: &Shared<S, C>,
+    name: &ConnectorName,
+    config: &RawConfig,
+) -> Result<Vec<OffsetEntry>, OffsetsError> {
     match shared.kind(config)? {
         PluginKind::Sink => {
             let offsets = shared.clients.group_offsets(name, config).await.map_err(failed)?;
@@ -28,8 +57,7 @@ pub(crate) async fn read<S: Plugins, C: Clients>(
     }
 }
 
-/// With no offsets: forgets all.
-pub(crate) async fn alter<S: Plugins, C: Clients>(
+async fn alter_resolved<S: Plugins, C: Clients>(
     shared: &Shared<S, C>,
     name: &ConnectorName,
     config: &RawConfig,

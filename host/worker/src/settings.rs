@@ -7,6 +7,8 @@ use bulkhead_pipeline::convert::Role;
 use bulkhead_pipeline::sink::SinkSettings;
 use bulkhead_pipeline::source::SourceSettings;
 
+use crate::providers::Providers;
+
 /// Read from worker properties by [`Settings::from_properties`].
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -14,6 +16,8 @@ pub struct Settings {
     pub graceful_stop: Duration,
     pub source: SourceSettings,
     pub sink: SinkSettings,
+    /// `config.providers`. Whoever reads the properties sets them: there references count already.
+    pub providers: Providers,
     /// All worker properties: default converters and their settings are taken from here.
     pub properties: RawConfig,
 }
@@ -40,6 +44,7 @@ impl Settings {
             graceful_stop,
             source: SourceSettings { flush_interval, flush_timeout, ..SourceSettings::default() },
             sink: SinkSettings { flush_interval, max_records: max_records as usize, ..SinkSettings::default() },
+            providers: Providers::default(),
             properties: properties.clone(),
         })
     }

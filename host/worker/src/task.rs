@@ -82,6 +82,26 @@ pub(crate) fn prepare<S: Plugins, C: Clients>(
 
 #[tracing::instrument(skip_all, fields(connector = %start.id.connector, task = start.id.number))]
 async fn run<S: Plugins, C: Clients>(shared: Arc<Shared<S, C>>, start: Start, steered: Steered) -> Option<String> {
+    let resolution = match shared.resolve(&start.connector).await {
+        Ok(resolution) => resolution,
+        Err(error) => return failed(error),
+    };
+    // A task's references are those of its connector; whatever else looks like one is text.
+    let (connector, config) = (resolution.apply(&start.connector), resolution.apply(&start.config));
+    let trace = run_resolved(shared, Start { connector, config, ..start }, steered).await?;
+    failed(resolution.mask(&trace).into_owned())
+}
+
+fn failed(trace: String) -> Option<String> {
+    tracing::error!(trace, "Task failed.");
+    Some(trace)
+}
+
+async fn run_resolved<S: Plugins, C: Clients>(
+    shared: Arc<Shared<S, C>>,
+    start: Start,
+    steered: Steered,
+) -> Option<String> {
     let class = start.connector.connector_class().unwrap_or_default();
     let kind = match shared.plugins.catalog().connector(class) {
         Ok(plugin) => plugin.kind,
@@ -98,10 +118,7 @@ async fn run<S: Plugins, C: Clients>(shared: Arc<Shared<S, C>>, start: Start, st
             tracing::info!("Task ended.");
             None
         }
-        Err(trace) => {
-            tracing::error!(trace, "Task failed.");
-            Some(trace)
-        }
+        Err(trace) => Some(trace),
     }
 }
 
@@ -165,10 +182,7 @@ async fn run_sink<S: Plugins, C: Clients>(
 }
 
 /// None unless worker and connector want it.
-fn topic_creator<S: Plugins, C: Clients>(
-    shared: &Shared<S, C>,
-    start: &Start,
-) -> Result<Option<TopicCreator>, String> {
+fn topic_creator<S: Plugins, C: Clients>(shared: &Shared<S, C>, start: &Start) -> Result<Option<TopicCreator>, String> {
     if !shared.settings.topic_creation {
         return Ok(None);
     }

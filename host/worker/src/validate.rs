@@ -1,10 +1,18 @@
 //! What a plugin says of a configuration, in an instance of its own.
 
+use bulkhead_model::config::ConfigValue;
 use bulkhead_model::work::{Validation, ValidationError};
 use bulkhead_model::{ConnectorName, RawConfig};
-use bulkhead_pipeline::ports::{Connector, Plugins};
+use bulkhead_pipeline::ports::{Connector, PluginError, Plugins};
 
-pub(crate) async fn validate<S: Plugins>(plugins: &S, config: &RawConfig) -> Result<Validation, ValidationError> {
+use crate::Shared;
+
+pub(crate) async fn validate<S: Plugins, C>(
+    shared: &Shared<S, C>,
+    raw: &RawConfig,
+) -> Result<Validation, ValidationError> {
+    let resolution = shared.look_up(raw).await.map_err(ValidationError::Failed)?;
+    let (plugins, config) = (&*shared.plugins, &resolution.apply(raw));
     let catalog = plugins.catalog();
     let class = config.connector_class().unwrap_or_default();
     let Ok(plugin) = catalog.connector(class) else {
@@ -13,25 +21,24 @@ pub(crate) async fn validate<S: Plugins>(plugins: &S, config: &RawConfig) -> Res
         return Err(ValidationError::UnknownClass(message));
     };
     let refused_grants = plugins.refused_grants(config);
-    // What may not be granted isn't, not even for a check.
-    let values = if refused_grants.is_empty() { ask(plugins, config).await? } else { Vec::new() };
+    // What may not be granted isn't, not even for a check; and a plugin can't check what has no value.
+    let can_be_asked = refused_grants.is_empty() && resolution.problems(raw.iter()).next().is_none();
+    let asked = if can_be_asked { ask(plugins, config).await } else { Ok(Vec::new()) };
+    let values = asked.map_err(|error| ValidationError::Failed(resolution.mask(&error.to_string()).into_owned()))?;
     Ok(Validation {
         kind: plugin.kind,
         version: plugin.version.clone(),
         config_def: plugin.config.clone(),
         values,
         refused_grants,
+        resolution,
     })
 }
 
-async fn ask<S: Plugins>(
-    plugins: &S,
-    config: &RawConfig,
-) -> Result<Vec<bulkhead_model::config::ConfigValue>, ValidationError> {
-    let failed = |error: bulkhead_pipeline::ports::PluginError| ValidationError::Failed(error.to_string());
+async fn ask<S: Plugins>(plugins: &S, config: &RawConfig) -> Result<Vec<ConfigValue>, PluginError> {
     let name = ConnectorName::new(config.get("name").unwrap_or("validation"));
-    let instance = plugins.connector(&name, config).await.map_err(failed)?;
-    let values = instance.validate(config).await.map_err(failed);
+    let instance = plugins.connector(&name, config).await?;
+    let values = instance.validate(config).await;
     if let Err(error) = instance.stop().await {
         tracing::debug!(%error, "The instance that validated did not stop by itself.");
     }

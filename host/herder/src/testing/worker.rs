@@ -124,6 +124,7 @@ fn validate(config: &RawConfig) -> Result<Validation, ValidationError> {
         config_def: if sink { Default::default() } else { source_def() },
         values: complaint.into_iter().map(verdict).collect(),
         refused_grants: Vec::new(),
+        resolution: Default::default(),
     })
 }
 

@@ -3,11 +3,16 @@
 
 mod check;
 mod def;
+mod mask;
 mod parse;
 mod raw;
+pub mod references;
+mod resolution;
 mod validate;
 
 pub use def::{ConfigDef, ConfigKey, ConfigType, ConfigValue, DefaultValue, Importance, Validator, Width};
+pub use mask::Mask;
 pub use parse::{Invalid, Password, Typed};
 pub use raw::{ConfigPatch, RawConfig};
+pub use resolution::{Answer, Resolution};
 pub use validate::{Given, TypedConfig};

@@ -1,0 +1,202 @@
+//! Config providers (KIP-297): where the values of references come from.
+//!
+//! Connectors are configured, stored and shown with references; the worker puts the values in just before
+//! it starts or asks an instance.
+
+mod allowed;
+mod directory;
+mod environment;
+mod file;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use bulkhead_model::RawConfig;
+use bulkhead_model::config::references::{Source, wanted};
+use bulkhead_model::config::{Answer, Resolution};
+
+use crate::secrets::Secrets;
+use directory::Directory;
+use environment::Environment;
+use file::File;
+
+/// Largest file that a provider reads: a path is anything a client may write, `/dev/zero` too.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Connect's providers, by the names that their classes have here.
+const CLASSES: [(&str, Make); 3] = [
+    ("org.apache.kafka.common.config.provider.FileConfigProvider", |config, _| Ok(Box::new(File::new(config)?))),
+    ("org.apache.kafka.common.config.provider.DirectoryConfigProvider", |config, _| {
+        Ok(Box::new(Directory::new(config)?))
+    }),
+    ("org.apache.kafka.common.config.provider.EnvVarConfigProvider", |config, variables| {
+        Ok(Box::new(Environment::new(config, variables)?))
+    }),
+];
+
+type Make = fn(&RawConfig, &BTreeMap<String, String>) -> Result<Box<dyn Provider>, String>;
+
+/// A source of values. Errors are texts for people.
+pub trait Provider: Send + Sync + 'static {
+    /// May block. What it doesn't have, or may not give, it leaves out.
+    fn get(&self, path: &str, keys: Keys<'_>) -> Result<Answer, String>;
+}
+
+/// What a provider is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Keys<'a> {
+    All,
+    These(&'a BTreeSet<String>),
+}
+
+/// The providers of a worker, by the names that its properties give them.
+#[derive(Clone, Default)]
+pub struct Providers {
+    by_name: Arc<BTreeMap<String, Box<dyn Provider>>>,
+    secrets: Secrets,
+}
+
+/// Makes a provider of one of Connect's classes. `variables` is the environment.
+pub fn create(
+    class: &str,
+    config: &RawConfig,
+    variables: &BTreeMap<String, String>,
+) -> Result<Box<dyn Provider>, String> {
+    let known = CLASSES.iter().find(|(full, _)| names(full).any(|name| name == class));
+    let Some((_, make)) = known else {
+        let known: Vec<_> = CLASSES.iter().map(|(class, _)| *class).collect();
+        return Err(format!("there is no class {class}; there are {}", known.join(", ")));
+    };
+    make(config, variables)
+}
+
+/// The full name, and as Connect shortens it.
+fn names(full: &str) -> impl Iterator<Item = &str> {
+    let simple = full.rsplit('.').next().unwrap_or(full);
+    [full, simple, simple.trim_end_matches("ConfigProvider")].into_iter()
+}
+
+/// The environment of this process, as far as it is text.
+pub fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+impl Providers {
+    /// Reads `config.providers` and what belongs to it. The error is everything that is wrong.
+    pub fn from_properties(
+        properties: &RawConfig,
+        variables: &BTreeMap<String, String>,
+        secrets: Secrets,
+    ) -> Result<Self, Vec<String>> {
+        let list = properties.get("config.providers").unwrap_or_default();
+        let mut by_name = BTreeMap::new();
+        let mut problems = Vec::new();
+        for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match provider(properties, name, variables) {
+                Ok(provider) => drop(by_name.insert(name.to_owned(), provider)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if problems.is_empty() { Ok(Self::new(by_name, secrets)) } else { Err(problems) }
+    }
+
+    pub fn new(by_name: BTreeMap<String, Box<dyn Provider>>, secrets: Secrets) -> Self {
+        Self { by_name: Arc::new(by_name), secrets }
+    }
+
+    /// Asks for everything that a configuration refers to. May block.
+    pub fn resolve(&self, config: &RawConfig) -> Resolution {
+        let wanted = wanted(config, |provider| self.by_name.contains_key(provider));
+        let answer = |(source, keys): (Source, BTreeSet<String>)| {
+            let provider = self.by_name.get(&source.provider)?;
+            let answer = provider.get(&source.path, Keys::These(&keys));
+            Some((source, answer))
+        };
+        let answers: BTreeMap<_, _> = wanted.into_iter().filter_map(answer).collect();
+        let resolution = Resolution::new(config, &answers);
+        self.secrets.remember(&resolution);
+        resolution
+    }
+
+    /// Whether there is anything to ask for.
+    pub fn concern(&self, config: &RawConfig) -> bool {
+        !self.by_name.is_empty() && !wanted(config, |provider| self.by_name.contains_key(provider)).is_empty()
+    }
+}
+
+fn provider(
+    properties: &RawConfig,
+    name: &str,
+    variables: &BTreeMap<String, String>,
+) -> Result<Box<dyn Provider>, String> {
+    let key = format!("config.providers.{name}.class");
+    let class = properties.get(&key).map(str::trim).filter(|class| !class.is_empty());
+    let class = class.ok_or_else(|| format!("config provider {name} has no class; set {key}"))?;
+    let parameters = properties.with_prefix(&format!("config.providers.{name}.param."));
+    create(class, &parameters, variables).map_err(|error| format!("config provider {name}: {error}"))
+}
+
+/// The text of a regular file that isn't too large.
+fn read(path: &Path) -> Option<String> {
+    // Before it is opened: opening a pipe waits for whoever writes into it.
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    (text.len() as u64 <= MAX_BYTES).then_some(text)
+}
+
+impl fmt::Debug for Providers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.by_name.keys()).finish()
+    }
+}
+
+impl Keys<'_> {
+    fn contain(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(keys) => keys.contains(key),
+        }
+    }
+
+    fn of(&self, values: BTreeMap<String, String>) -> Answer {
+        let values = values.into_iter().filter(|(key, _)| self.contain(key)).collect();
+        Answer { values, ttl: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(properties: &[(&str, &str)]) -> String {
+        let properties = properties.iter().copied().collect();
+        match Providers::from_properties(&properties, &BTreeMap::new(), Secrets::default()) {
+            Ok(providers) => format!("{providers:?}"),
+            Err(problems) => problems.join("; "),
+        }
+    }
+
+    #[test]
+    fn providers_have_a_name_and_a_class() {
+        let file = ("config.providers.f.class", "org.apache.kafka.common.config.provider.FileConfigProvider");
+        assert_eq!(problems(&[]), "{}");
+        assert_eq!(problems(&[("config.providers", " f , "), file]), r#"{"f"}"#);
+        assert_eq!(problems(&[("config.providers", "f"), (file.0, "FileConfigProvider")]), r#"{"f"}"#);
+        let missing = problems(&[("config.providers", "f,g"), file]);
+        assert_eq!(missing, "config provider g has no class; set config.providers.g.class");
+        let unknown = problems(&[("config.providers", "v"), ("config.providers.v.class", "a.VaultConfigProvider")]);
+        assert!(unknown.starts_with("config provider v: there is no class a.VaultConfigProvider; there are "));
+        let relative = problems(&[("config.providers", "f"), file, ("config.providers.f.param.allowed.paths", "a")]);
+        assert_eq!(relative, "config provider f: Path a is not absolute");
+    }
+}
