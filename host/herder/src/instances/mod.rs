@@ -159,8 +159,11 @@ impl Instances {
         let Some(slot) = self.slots.get_mut(instance) else {
             return Vec::new();
         };
-        let Life::Starting { run: expected, spec } = slot.life else {
-            return Vec::new();
+        let (expected, spec) = match slot.life {
+            Life::Starting { run: expected, spec } => (expected, spec),
+            // What came up PAUSED says so once more when it is resumed and has really started.
+            Life::Up { .. } => return self.target_reached(instance, run, target),
+            Life::Gone | Life::Stopping { .. } | Life::Failed { .. } => return Vec::new(),
         };
         if run != expected {
             return Vec::new();

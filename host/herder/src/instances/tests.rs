@@ -96,6 +96,12 @@ fn a_change_of_target_during_a_start_is_told_afterwards() {
 }
 
 #[test]
+fn what_came_up_paused_runs_when_it_is_resumed() {
+    let script = Script::default().want(1, Paused).started(1, Paused).want(1, Started).started(1, Started);
+    script.check("start 1 Paused, PAUSED, set 1 Started, RUNNING");
+}
+
+#[test]
 fn what_was_stopped_is_resumed_by_a_new_run() {
     let script = Script::default().want(1, Stopped).started(1, Stopped).want(1, Started).stopped(1);
     script.check("start 1 Stopped, STOPPED, stop 1, start 2 Started");
