@@ -1,6 +1,8 @@
 //! The demo: records through two sandboxes, a restart, a hostile plugin contained. All by REST, as
 //! anybody could type it.
 
+mod cluster;
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +12,7 @@ use anyhow::{Context, ensure};
 use bulkhead_e2e::{Kafka, Setup, Worker, eventually};
 
 use crate::{build, prerequisites};
+pub use cluster::run as cluster;
 
 /// Less than the embedded Kafka keeps of a partition.
 const LINES: usize = 50_000;
@@ -112,10 +115,7 @@ impl Demo {
     /// Appends numbered lines to the source's file.
     fn write_lines(&self, count: usize) -> anyhow::Result<()> {
         let [from, _] = self.files();
-        let known = fs::read(&from).map_or(0, |bytes| lines(&bytes));
-        let text: String = (known..known + count).map(|number| format!("line {number}\n")).collect();
-        File::options().create(true).append(true).open(from)?.write_all(text.as_bytes())?;
-        Ok(())
+        append_lines(&from, count)
     }
 
     /// Waits until the sink's file equals the source's; prints how far it is.
@@ -134,6 +134,14 @@ impl Demo {
         ensure!(fs::read(from)? == fs::read(to)?, "the sink's file differs from the source's");
         Ok(())
     }
+}
+
+/// Goes on counting where the file ends.
+fn append_lines(file: &Path, count: usize) -> anyhow::Result<()> {
+    let known = fs::read(file).map_or(0, |bytes| lines(&bytes));
+    let text: String = (known..known + count).map(|number| format!("line {number}\n")).collect();
+    File::options().create(true).append(true).open(file)?.write_all(text.as_bytes())?;
+    Ok(())
 }
 
 fn lines(bytes: &[u8]) -> usize {
