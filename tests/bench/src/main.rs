@@ -1,11 +1,13 @@
 //! Benches of the sandbox, by the very interface that the worker uses; and of whole workers.
 //!
 //! `instantiate` and `boundary` print figures, and with `--check` fail where one is over its limit;
-//! `worker` measures any worker that speaks Connect's REST. Build with `--release`, of course.
+//! `worker` and `restart` measure any worker that speaks Connect's REST. Build with `--release`, of course.
 
 mod boundary;
 mod figures;
 mod instantiate;
+#[cfg(feature = "worker")]
+mod restart;
 #[cfg(feature = "worker")]
 mod worker;
 
@@ -16,7 +18,9 @@ use figures::Report;
 
 const USAGE: &str = "bulkhead-bench instantiate [--check]
 bulkhead-bench boundary [--check]
-bulkhead-bench worker --name NAME --url URL --bootstrap ADDRESS --folder FOLDER [--records N] [--line BYTES]";
+bulkhead-bench worker --name NAME --url URL --bootstrap ADDRESS --folder FOLDER [--records N] [--line BYTES]
+bulkhead-bench restart --bootstrap ADDRESS --times N --cluster NAME,URL,STATUS-TOPIC,CONNECTOR... [--at-least RATIO]
+    with two clusters, the ratio of the second one's median to the first one's too";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +43,8 @@ fn run(arguments: &[&str]) -> anyhow::Result<()> {
         ["boundary", "--check"] => runtime.block_on(boundary::run()).and_then(Report::check),
         #[cfg(feature = "worker")]
         ["worker", options @ ..] => worker(options),
+        #[cfg(feature = "worker")]
+        ["restart", options @ ..] => restart(options),
         _ => bail!("{USAGE}"),
     }
 }
@@ -58,5 +64,30 @@ fn worker(options: &[&str]) -> anyhow::Result<()> {
     .run()?;
     let name = option("--name").unwrap_or("worker");
     println!("{name}: source {:.0} records/s, sink {:.0} records/s", rates.source_per_s, rates.sink_per_s);
+    Ok(())
+}
+
+/// Restarts in clusters, by their medians.
+#[cfg(feature = "worker")]
+fn restart(options: &[&str]) -> anyhow::Result<()> {
+    let all = |name: &'static str| options.chunks(2).filter(move |pair| pair[0] == name).filter_map(|pair| pair.get(1));
+    let one = |name: &'static str| all(name).next().copied();
+    let required = |name: &'static str| one(name).ok_or_else(|| anyhow::anyhow!("{name} is missing\n{USAGE}"));
+    let bootstrap = required("--bootstrap")?;
+    let subject = |text: &&str| match text.split(',').collect::<Vec<_>>()[..] {
+        [name, url, statuses, connector] => Ok(restart::Subject::new(name, url, connector, bootstrap, statuses)),
+        _ => bail!("{text} is no cluster\n{USAGE}"),
+    };
+    let subjects = all("--cluster").map(subject).collect::<Result<Vec<_>, _>>()?;
+    let samples = restart::run(&subjects, required("--times")?.parse()?)?;
+    for (subject, samples) in subjects.iter().zip(&samples) {
+        Report::default().samples(&format!("{}: restart until RUNNING", subject.name), "ms", samples, None);
+    }
+    if let [ours, theirs] = &samples[..] {
+        let ratio = theirs.median() / ours.median();
+        println!("{} / {}: {ratio:.1}", subjects[1].name, subjects[0].name);
+        let least = one("--at-least").map_or(Ok(0.0), str::parse)?;
+        anyhow::ensure!(ratio >= least, "the ratio is below {least}");
+    }
     Ok(())
 }

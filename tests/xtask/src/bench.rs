@@ -1,5 +1,7 @@
 //! Benches. Figures are for comparison inside one run on one machine.
 
+mod restart;
+
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -7,6 +9,7 @@ use anyhow::{bail, ensure};
 use bulkhead_e2e::{Kafka, Setup, apache, root};
 
 use crate::{build, prerequisites};
+pub use restart::run as restart;
 
 /// Starts of the worker of which the median counts.
 const STARTS: usize = 7;
@@ -28,12 +31,14 @@ pub fn run(name: &str) -> anyhow::Result<()> {
         "instantiate" | "boundary" => micro(name),
         "startup" => startup(),
         "worker" => worker(Peer::None),
+        "restart" => restart(Peer::None),
         "all" => {
             assignor()?;
             micro("instantiate")?;
             micro("boundary")?;
             startup()?;
-            worker(Peer::Apache)
+            worker(Peer::Apache)?;
+            restart(Peer::Apache)
         }
         _ => bail!("there is no bench `{name}`"),
     }

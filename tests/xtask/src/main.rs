@@ -12,9 +12,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask demo [--bootstrap-servers HOST:PORT]
     build everything, run a worker, see records flow, a task restarted and a hostile plugin contained
+cargo xtask demo --cluster
+    build everything, run three workers on a real Kafka, see work shared out, restarted, and taken over from one
+    that is killed
 cargo xtask test [--fast]
     all tests; with --fast only those that need neither wasmtime, nor librdkafka, nor Kafka
-cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] | all
+cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] | restart [--peer] | all
     figures, on this machine; --peer measures Apache Kafka Connect beside it
 cargo xtask sim [--seeds N | --seed N]
     a simulated cluster, with so many seeds or with one of them and all that happens in it
@@ -29,9 +32,11 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["demo"] => demo::run(None),
         ["demo", "--bootstrap-servers", servers] => demo::run(Some(servers)),
+        ["demo", "--cluster"] => demo::cluster(),
         ["test"] => test::run(test::Extent::Everything),
         ["test", "--fast"] => test::run(test::Extent::Light),
         ["bench", "worker", "--peer"] => bench::worker(bench::Peer::Apache),
+        ["bench", "restart", "--peer"] => bench::restart(bench::Peer::Apache),
         ["bench", name] => bench::run(name),
         ["sim"] => test::simulate(None),
         ["sim", "--seeds", count] => test::simulate(Some(("SIM_SEEDS", *count))),
