@@ -147,6 +147,13 @@ fn g37_the_topic_of_a_task_is_noted_once_and_forgotten_with_its_connector() {
         assert_eq!((&topic["connector"], &topic["task"]), (&json!(name), &json!(0)));
         assert!(topic["discoverTimestamp"].is_i64(), "{topic}");
     }
+    cluster.rest(1).must("PUT", "/connectors/w0/topics/reset", None).unwrap();
+    let again = || {
+        let noted = notes("w0");
+        (noted.len() == 3 && noted[1].is_null() && !noted[2].is_null()).then_some(())
+    };
+    let outcome = eventually("forgotten, and noted again by the task that runs", SOON, again);
+    assert!(outcome.is_ok(), "{:?}", notes("w0"));
     cluster.rest(1).delete("w0").unwrap();
     eventually("forgotten", SOON, || notes("w0").last().is_some_and(Value::is_null).then_some(())).unwrap();
     assert_eq!(notes("w1").len(), 1, "the other one's is left alone");
