@@ -1,6 +1,7 @@
 //! Everything that isn't records: the cluster's id, the offsets of a sink's group, and topics
 //! ([`TopicAdmin`]).
 
+mod connector;
 mod group_api;
 mod topics;
 
@@ -20,7 +21,9 @@ use crate::context;
 use crate::properties::Effective;
 use group_api::{Operation, Refused, Row};
 pub(crate) use topics::Bounds;
-pub use topics::{Creation, NewTopic, TopicAdmin, TopicError};
+pub use bulkhead_pipeline::ports::{Creation, NewTopic, TopicError};
+pub(crate) use connector::ConnectorTopics;
+pub use topics::TopicAdmin;
 
 /// Longest wait for one answer.
 const ANSWER: Duration = Duration::from_secs(20);

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
-use bulkhead_pipeline::ports::{ClientError, Clients, ConsumeError, Delivery};
+use bulkhead_pipeline::ports::{ClientError, Clients, ConsumeError, Delivery, Purpose, Topics};
 
-use crate::admin::{self, Admin};
+use crate::admin::{self, Admin, ConnectorTopics};
 use crate::consumer::{SinkConsumer, is_pattern};
 use crate::producer::{Pool, SharedProducer};
 use crate::properties::{Effective, Role, Settings};
@@ -93,6 +93,25 @@ impl Clients for KafkaClients {
         let mut properties = self.settings.effective(Role::Producer, connector)?;
         properties.set_default("client.id", "connector-producer");
         self.producers.session(&properties, delivery)
+    }
+
+    fn dead_letter_producer(
+        &self,
+        task: &TaskId,
+        connector: &RawConfig,
+        delivery: Arc<dyn Delivery>,
+    ) -> Result<SharedProducer, ClientError> {
+        let mut properties = self.settings.effective(Role::Producer, connector)?;
+        properties.set_default("client.id", format!("connector-dlq-producer-{task}"));
+        self.producers.session(&properties, delivery)
+    }
+
+    fn topics(&self, task: &TaskId, connector: &RawConfig, purpose: Purpose) -> Result<Arc<dyn Topics>, ClientError> {
+        let client_id = match purpose {
+            Purpose::Records => format!("connector-adminclient-{task}"),
+            Purpose::DeadLetters => format!("connector-dlq-adminclient-{task}"),
+        };
+        Ok(Arc::new(ConnectorTopics::new(&self.settings, &client_id, connector)?))
     }
 
     fn consumer(&self, task: &TaskId, connector: &RawConfig) -> Result<SinkConsumer, ClientError> {

@@ -93,6 +93,10 @@ pub struct SinkBatch {
     pub offset: Vec<i64>,
     /// 0 none, 1 create time, 2 log append time. Empty: all 1.
     pub timestamp_type: Vec<u8>,
+    /// Index into the topics of `records`: where each record was read. Empty with the partitions if no
+    /// transform has moved a record.
+    pub original_topic: Vec<u32>,
+    pub original_partition: Vec<i32>,
 }
 
 /// A key, value or header value of a batch.

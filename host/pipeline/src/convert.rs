@@ -25,6 +25,9 @@ pub use registry::{Role, builtin_plugins, create};
 /// The release of Kafka Connect whose behaviour the built-in plugins have.
 pub const CONNECT_VERSION: &str = "4.4.0";
 
+/// Between the message of an error and what caused it.
+pub(crate) const CAUSED_BY: &str = "\ncaused by: ";
+
 /// Why a key, value or header could not be converted. The kind says which of Connect's exceptions it
 /// stands for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +70,9 @@ pub struct Decoded {
 
 /// A key, value or header converter. Shared by nothing: one for each place in each task.
 pub trait Converter: Send + Sync {
+    /// The full name of its class, for those who read of its errors.
+    fn class(&self) -> &'static str;
+
     /// Connect to Kafka.
     #[expect(clippy::wrong_self_convention, reason = "what Connect calls it")]
     fn from_connect(

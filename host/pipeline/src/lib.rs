@@ -5,6 +5,7 @@
 //! in which everything moves. **Invariant:** no wasmtime and no librdkafka here; the loops are generic
 //! over the ports and run the same on in-memory doubles.
 
+mod acks;
 pub mod batch;
 pub mod cbor;
 pub mod control;

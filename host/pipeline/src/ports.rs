@@ -7,10 +7,11 @@ mod access;
 mod kafka;
 mod offsets;
 mod plugin;
+mod topics;
 
 use std::pin::Pin;
 
-pub use access::{ClientError, Clients, Plugins};
+pub use access::{ClientError, Clients, Plugins, Purpose};
 pub use kafka::{
     ConsumeError, Consumed, Consumer, ConsumerEvent, Delivery, FetchLimits, Outgoing, ProduceError, Producer,
     Revocation, Sent, Written,
@@ -20,6 +21,7 @@ pub use plugin::{
     AlteredOffset, Connector, Crash, ErrorInfo, PluginError, PollLimits, Rejection, SinkControl, SinkTask,
     SourceDelivery, SourceTask,
 };
+pub use topics::{Creation, NewTopic, TopicError, Topics};
 
 /// The future of a port that has to be a trait object.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;

@@ -4,23 +4,32 @@
 //! with all partitions paused meanwhile; membership goes on, since the consumer is asked all the time.
 //!
 //! **Invariant:** an offset is committed only if `pre_commit` returned it and it isn't past what was
-//! put; partitions are let go only after their last commit and `close`.
+//! put; nothing is committed while a record that was reported is on its way to the dead-letter queue;
+//! partitions are let go only after their last commit and `close`.
 
+mod dead_letters;
 mod decode;
+mod faults;
+mod fetch;
 mod positions;
 mod run;
 mod transform;
 
 use std::time::Duration;
 
-pub use decode::{Converted, Decoder, Refused};
+pub use dead_letters::{DeadLetterSettings, DeadLetters};
+pub use decode::Decoder;
 pub use run::SinkLoop;
+
+pub use crate::acks::Acks;
 
 /// Bounds and intervals of a sink task.
 #[derive(Clone, Copy, Debug)]
 pub struct SinkSettings {
     /// `offset.flush.interval.ms`
     pub flush_interval: Duration,
+    /// `offset.flush.timeout.ms`: how long a commit waits for the dead-letter queue.
+    pub flush_timeout: Duration,
     /// `max.poll.records` of the consumer. The default isn't Java's 500: a `put` crosses threads four times,
     /// whatever it carries.
     pub max_records: usize,
@@ -30,6 +39,11 @@ pub struct SinkSettings {
 
 impl Default for SinkSettings {
     fn default() -> Self {
-        Self { flush_interval: Duration::from_secs(60), max_records: 2_000, max_bytes: 8 << 20 }
+        Self {
+            flush_interval: Duration::from_secs(60),
+            flush_timeout: Duration::from_secs(5),
+            max_records: 2_000,
+            max_bytes: 8 << 20,
+        }
     }
 }

@@ -8,16 +8,19 @@
 //! **Invariant:** an offset is committed only after its record, and every record before it in the same
 //! source partition, was acknowledged or skipped by `errors.tolerance`.
 
-mod acks;
 mod encode;
 mod run;
+mod send;
 mod submitted;
+mod topics;
 
 use std::time::Duration;
 
-pub use acks::Acks;
 pub use encode::Encoder;
 pub use run::SourceLoop;
+pub use topics::{TopicCreation, TopicCreationError, TopicCreator};
+
+pub use crate::acks::Acks;
 
 use crate::ports::PollLimits;
 

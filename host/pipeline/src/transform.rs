@@ -34,6 +34,7 @@ mod value_to_key;
 
 pub use chain::{Chain, StageError};
 pub use record::{Header, Record};
+pub(crate) use regex::Regex;
 pub use registry::builtin_plugins;
 
 use crate::convert::ConvertError;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bulkhead_doubles::{MemoryConsumer, MemoryConsumerHandle, QuietObserver, ScriptedSink, eventually};
-use bulkhead_model::RawConfig;
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::control::{TaskFailure, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
 use bulkhead_pipeline::ports::{ErrorInfo, PluginError, Rejection, SinkControl};
@@ -36,6 +36,7 @@ fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transf
     let converter = |class: &str, role| convert::create(class, &RawConfig::new(), role).unwrap();
     let (wanted, receiver) = watch::channel(Wanted::Running);
     let sink = SinkLoop {
+        id: ConnectorName::new("c").task(0),
         task: Arc::new(task.clone()),
         consumer,
         decoder: Decoder::new(
@@ -51,6 +52,7 @@ fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transf
             ("errors.tolerance", tolerance),
             ("errors.retry.delay.max.ms", "10"),
         ])),
+        dead_letters: None,
         settings: SinkSettings { flush_interval: Duration::from_millis(20), ..SinkSettings::default() },
         wanted: receiver,
     };

@@ -5,12 +5,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkhead_doubles::{MemoryOffsets, MemoryProducer, QuietObserver, ScriptedSource, eventually, texts};
+use bulkhead_doubles::{MemoryOffsets, MemoryProducer, MemoryTopics, QuietObserver, ScriptedSource, eventually, texts};
 use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::control::{TaskFailure, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
-use bulkhead_pipeline::ports::{ErrorInfo, PluginError};
-use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, SourceSettings};
+use bulkhead_pipeline::ports::{ErrorInfo, PluginError, TopicError};
+use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, SourceSettings, TopicCreation, TopicCreator};
 use bulkhead_pipeline::tolerance::Tolerance;
 use bulkhead_pipeline::transform::Chain;
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ struct Setup {
     hold: bool,
     refuse: Option<&'static str>,
     transforms: RawConfig,
+    topics: Option<(RawConfig, MemoryTopics)>,
 }
 
 /// A loop that runs, and everything around it.
@@ -50,6 +51,7 @@ impl Setup {
             hold: false,
             refuse: None,
             transforms: RawConfig::new(),
+            topics: None,
         }
     }
 
@@ -78,6 +80,9 @@ impl Setup {
                     header: converter("StringConverter", Role::Header),
                 },
             ),
+            topics: self.topics.map(|(config, topics)| {
+                TopicCreator::new(TopicCreation::from_config(&config).unwrap().unwrap(), Arc::new(topics))
+            }),
             offsets: Arc::new(offsets.clone()),
             observer: QuietObserver,
             tolerance: Tolerance::from_config(&RawConfig::from([("errors.tolerance", self.tolerance)])),
@@ -247,4 +252,71 @@ async fn records_that_a_transform_drops_count_as_delivered_and_others_go_where_i
     let run = setup.start();
     eventually("it counts", SOON, || run.offset().as_deref() == Some(r#"{"at":1}"#)).await;
     assert!(run.producer.values().is_empty());
+}
+
+/// A task with records for topic `t`, and topics that are made with four partitions.
+fn creating(records: &[&str]) -> (Setup, MemoryTopics) {
+    let polls = records.iter().enumerate().map(|(at, record)| Ok(texts(at as u64 + 1, &[record])));
+    let mut setup = Setup::new(ScriptedSource::new(polls));
+    let topics = MemoryTopics::default();
+    let config = RawConfig::from([
+        ("topic.creation.default.partitions", "4"),
+        ("topic.creation.default.replication.factor", "1"),
+        ("topic.creation.default.cleanup.policy", "compact"),
+    ]);
+    setup.topics = Some((config, topics.clone()));
+    (setup, topics)
+}
+
+#[tokio::test]
+async fn a_topic_is_made_once_before_the_first_record_for_it() {
+    let (setup, topics) = creating(&["a", "b"]);
+    topics.fail(TopicError::Denied("may not look".to_owned()));
+    let run = setup.start();
+    eventually("both arrive", SOON, || run.producer.values() == ["a", "b"]).await;
+    let [made] = &topics.created()[..] else { panic!("one topic") };
+    assert_eq!((made.name.as_str(), made.partitions, made.replication_factor), ("t", 4, 1));
+    assert_eq!(made.settings.get("cleanup.policy").map(String::as_str), Some("compact"));
+}
+
+#[tokio::test]
+async fn a_topic_that_exists_is_left_alone() {
+    let (setup, topics) = creating(&["a"]);
+    topics.add("t");
+    let run = setup.start();
+    eventually("it arrives", SOON, || run.producer.values() == ["a"]).await;
+    assert!(topics.created().is_empty());
+}
+
+#[tokio::test]
+async fn a_topic_that_cannot_be_made_fails_the_task_by_name_and_reason() {
+    let (mut setup, topics) = creating(&["a"]);
+    setup.tolerance = "all";
+    topics.fail(TopicError::Denied("may not look".to_owned()));
+    topics.fail(TopicError::Refused("replication factor 7 is more than there are brokers".to_owned()));
+    let run = setup.start();
+    let offsets = run.offsets.clone();
+    let failure = run.ended.await.unwrap().unwrap_err().to_string();
+    let expected = "topic `t` doesn't exist and can't be created (topic.creation.*): replication factor 7 is more \
+                    than there are brokers";
+    assert_eq!(failure, expected);
+    assert_eq!(offsets.get("c", PARTITION), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_that_is_away_is_asked_again_and_a_stop_ends_the_wait() {
+    let away = || TopicError::Retriable("no answer".to_owned());
+    let (setup, topics) = creating(&["a"]);
+    (0..3).for_each(|_| topics.fail(away()));
+    let run = setup.start();
+    eventually("it arrives in the end", SOON, || run.producer.values() == ["a"]).await;
+
+    let (setup, topics) = creating(&["a", "b"]);
+    (0..1_000_000).for_each(|_| topics.fail(away()));
+    let run = setup.start();
+    eventually("it is asked", SOON, || topics.failures_left() < 999_998).await;
+    let (offsets, producer) = (run.offsets.clone(), run.producer.handle());
+    tokio::time::timeout(Duration::from_secs(1), run.stop()).await.unwrap().unwrap();
+    assert!(producer.values().is_empty());
+    assert_eq!(offsets.get("c", PARTITION), None);
 }

@@ -16,6 +16,8 @@ pub struct Settings {
     pub graceful_stop: Duration,
     pub source: SourceSettings,
     pub sink: SinkSettings,
+    /// `topic.creation.enable`
+    pub topic_creation: bool,
     /// `config.providers`. Whoever reads the properties sets them: there references count already.
     pub providers: Providers,
     /// All worker properties: default converters and their settings are taken from here.
@@ -43,7 +45,13 @@ impl Settings {
         Ok(Self {
             graceful_stop,
             source: SourceSettings { flush_interval, flush_timeout, ..SourceSettings::default() },
-            sink: SinkSettings { flush_interval, max_records: max_records as usize, ..SinkSettings::default() },
+            sink: SinkSettings {
+                flush_interval,
+                flush_timeout,
+                max_records: max_records as usize,
+                ..SinkSettings::default()
+            },
+            topic_creation: switch(properties, "topic.creation.enable", true)?,
             providers: Providers::default(),
             properties: properties.clone(),
         })
@@ -76,6 +84,18 @@ fn millis(properties: &RawConfig, key: &str, default: u64) -> Result<Duration, S
     Ok(Duration::from_millis(millis))
 }
 
+fn switch(properties: &RawConfig, key: &str, default: bool) -> Result<bool, SettingsError> {
+    match properties.get(key).map(str::trim) {
+        None => Ok(default),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => {
+            let expected = "true or false";
+            Err(SettingsError { key: key.to_owned(), value: text.to_owned(), expected })
+        }
+    }
+}
+
 fn number(text: &str, key: &str) -> Result<u64, SettingsError> {
     let parsed: Option<u64> = text.trim().parse().ok().filter(|number| *number > 0);
     parsed.ok_or_else(|| SettingsError {
@@ -95,6 +115,14 @@ mod tests {
         let error = Settings::from_properties(&properties).unwrap_err();
         let expected = "worker property `offset.flush.interval.ms` is `soon`, which is not a whole number above 0";
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn topics_are_created_unless_the_operator_says_no() {
+        let read = |value: &str| Settings::from_properties(&RawConfig::from([("topic.creation.enable", value)]));
+        assert!(Settings::from_properties(&RawConfig::new()).unwrap().topic_creation);
+        assert!(!read("FALSE").unwrap().topic_creation);
+        assert!(read("maybe").unwrap_err().to_string().contains("not true or false"));
     }
 
     #[test]

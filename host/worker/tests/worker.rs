@@ -173,14 +173,45 @@ async fn a_task_without_its_plugin_fails_by_name() {
 }
 
 #[tokio::test]
-async fn a_task_is_not_started_without_what_its_configuration_asks_for() {
+async fn a_sink_has_the_dead_letter_queue_that_its_configuration_asks_for() {
     let mut case = Case::new();
     let mut connector = sink();
-    connector.set("errors.deadletterqueue.topic.name", "dead");
+    for (key, value) in [
+        ("errors.tolerance", "all"),
+        ("errors.deadletterqueue.topic.name", "dead"),
+        ("value.converter", "LongConverter"),
+    ] {
+        connector.set(key, value);
+    }
     let (task, config, target) = (name().task(0), RawConfig::new(), TargetState::Started);
     case.worker.send(Command::StartTask { run: Run(2), task, connector, config, target });
+    assert_eq!(case.event().await, started(2, self::task(), target));
+    let [made] = &case.clients.topics().created()[..] else { panic!("one topic") };
+    assert_eq!((made.name.as_str(), made.partitions, made.replication_factor), ("dead", 1, 3));
+    case.clients.consumers()[0].assign("t", 0);
+    case.clients.consumers()[0].records("t", 0, &["no number"]);
+    eventually("the record is in the queue", SOON, || case.clients.dead_letters() == ["no number"]).await;
+}
+
+#[tokio::test]
+async fn a_source_makes_topics_as_its_configuration_says_or_fails_by_the_key() {
+    let mut case = Case::new();
+    let mut connector = source();
+    connector.set("topic.creation.default.partitions", "2");
+    let start = |connector: &RawConfig| {
+        let (task, config, target) = (name().task(0), RawConfig::new(), TargetState::Started);
+        Command::StartTask { run: Run(2), task, connector: connector.clone(), config, target }
+    };
+    case.worker.send(start(&connector));
     let Event::Failed { trace, .. } = case.event().await else { panic!("it runs") };
-    assert!(trace.contains("errors.deadletterqueue.topic.name"), "{trace}");
+    assert!(trace.contains("topic.creation.default.replication.factor"), "{trace}");
+
+    let case = Case::new();
+    connector.set("topic.creation.default.replication.factor", "1");
+    case.plugins.put_source("c", 0, ScriptedSource::new([Ok(texts(1, &["a"]))]));
+    case.worker.send(start(&connector));
+    eventually("the record arrives", SOON, || case.clients.values() == ["a"]).await;
+    assert_eq!(case.clients.topics().created()[0].partitions, 2);
 }
 
 #[tokio::test]

@@ -7,9 +7,13 @@ use bulkhead_model::config::{ConfigDef, ConfigValue};
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
-use bulkhead_pipeline::ports::{ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins};
+use bulkhead_pipeline::ports::{
+    ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins, Purpose, Topics,
+};
 
-use crate::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, ScriptedConnector, ScriptedSink, ScriptedSource};
+use crate::{
+    MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedSink, ScriptedSource,
+};
 
 /// Two classes, `test.SourceConnector` and `test.SinkConnector`, whose instances are what the test has put in place; without, they are
 /// instances that do nothing. The key `refuse` of a configuration makes every instance fail.
@@ -87,6 +91,8 @@ impl Plugins for ScriptedPlugins {
 pub struct MemoryClients {
     producers: Arc<Mutex<Vec<MemoryProducer>>>,
     consumers: Arc<Mutex<Vec<MemoryConsumerHandle>>>,
+    dead_letters: Arc<Mutex<Vec<MemoryProducer>>>,
+    topics: MemoryTopics,
     group: Arc<Mutex<Vec<TopicOffset>>>,
 }
 
@@ -94,6 +100,21 @@ impl MemoryClients {
     /// Values that any task has sent, in order.
     pub fn values(&self) -> Vec<String> {
         lock(&self.producers).iter().flat_map(MemoryProducer::values).collect()
+    }
+
+    /// Values that any task has sent to its dead-letter queue, in order.
+    pub fn dead_letters(&self) -> Vec<String> {
+        lock(&self.dead_letters).iter().flat_map(MemoryProducer::values).collect()
+    }
+
+    /// The consumers of all sinks so far.
+    pub fn consumers(&self) -> Vec<MemoryConsumerHandle> {
+        lock(&self.consumers).clone()
+    }
+
+    /// The topics of the cluster.
+    pub fn topics(&self) -> &MemoryTopics {
+        &self.topics
     }
 
     /// Committed offsets of every sink's group.
@@ -115,6 +136,21 @@ impl Clients for MemoryClients {
         let producer = MemoryProducer::new(delivery);
         lock(&self.producers).push(producer.handle());
         Ok(producer)
+    }
+
+    fn dead_letter_producer(
+        &self,
+        _task: &TaskId,
+        _connector: &RawConfig,
+        delivery: Arc<dyn Delivery>,
+    ) -> Result<MemoryProducer, ClientError> {
+        let producer = MemoryProducer::new(delivery);
+        lock(&self.dead_letters).push(producer.handle());
+        Ok(producer)
+    }
+
+    fn topics(&self, _: &TaskId, _: &RawConfig, _: Purpose) -> Result<Arc<dyn Topics>, ClientError> {
+        Ok(Arc::new(self.topics.clone()))
     }
 
     fn consumer(&self, _task: &TaskId, _connector: &RawConfig) -> Result<MemoryConsumer, ClientError> {

@@ -1,11 +1,12 @@
 //! Kafka in memory.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_pipeline::ports::{
-    ConsumeError, Consumed, Consumer, ConsumerEvent, Delivery, FetchLimits, Outgoing, ProduceError, Producer,
-    Revocation, Sent as Queued, Written,
+    BoxFuture, ConsumeError, Consumed, Consumer, ConsumerEvent, Creation, Delivery, FetchLimits, NewTopic, Outgoing,
+    ProduceError, Producer, Revocation, Sent as Queued, TopicError, Topics, Written,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,6 +16,8 @@ pub struct Sent {
     pub topic: String,
     pub key: Option<Vec<u8>>,
     pub value: Option<Vec<u8>>,
+    pub timestamp: Option<i64>,
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
     sequence: u64,
 }
 
@@ -66,6 +69,11 @@ impl MemoryProducer {
             .collect()
     }
 
+    /// All records, in order.
+    pub fn sent(&self) -> Vec<Sent> {
+        self.lock().sent.clone()
+    }
+
     /// Topics of all records, in order.
     pub fn topics(&self) -> Vec<String> {
         self.lock().sent.iter().map(|sent| sent.topic.clone()).collect()
@@ -99,10 +107,75 @@ impl MemoryProducer {
 impl Producer for MemoryProducer {
     fn send(&self, record: &Outgoing<'_>, sequence: u64) -> Result<Queued, ProduceError> {
         let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
-        let (topic, key, value) = (record.topic.to_owned(), owned(record.key), owned(record.value));
-        self.lock().sent.push(Sent { topic, key, value, sequence });
+        let headers = record.headers.iter().map(|(key, value)| ((*key).to_owned(), owned(*value))).collect();
+        self.lock().sent.push(Sent {
+            topic: record.topic.to_owned(),
+            key: owned(record.key),
+            value: owned(record.value),
+            timestamp: record.timestamp,
+            headers,
+            sequence,
+        });
         self.acknowledge();
         Ok(Queued::Queued)
+    }
+}
+
+/// Topics that exist, and how those were made that did not. Answers with the failures it was given first.
+#[derive(Clone, Default)]
+pub struct MemoryTopics {
+    existing: Arc<Mutex<BTreeSet<String>>>,
+    created: Arc<Mutex<Vec<NewTopic>>>,
+    failures: Arc<Mutex<VecDeque<TopicError>>>,
+}
+
+impl MemoryTopics {
+    /// The next request fails so.
+    pub fn fail(&self, error: TopicError) {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).push_back(error);
+    }
+
+    /// A topic that is there already.
+    pub fn add(&self, name: &str) {
+        self.existing.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+
+    pub fn created(&self) -> Vec<NewTopic> {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Failures that nobody has met yet.
+    pub fn failures_left(&self) -> usize {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    fn next<T>(&self, answer: impl FnOnce() -> T) -> Result<T, TopicError> {
+        match self.failures.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+            Some(error) => Err(error),
+            None => Ok(answer()),
+        }
+    }
+
+    fn is_new(&self, name: &str) -> bool {
+        !self.existing.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+}
+
+impl Topics for MemoryTopics {
+    fn exists(&self, topic: &str) -> BoxFuture<Result<bool, TopicError>> {
+        Box::pin(std::future::ready(self.next(|| !self.is_new(topic))))
+    }
+
+    fn create(&self, topic: NewTopic) -> BoxFuture<Result<Creation, TopicError>> {
+        let answer = self.next(|| {
+            if !self.is_new(&topic.name) {
+                return Creation::Exists;
+            }
+            self.add(&topic.name);
+            self.created.lock().unwrap_or_else(PoisonError::into_inner).push(topic);
+            Creation::Created
+        });
+        Box::pin(std::future::ready(answer))
     }
 }
 
@@ -167,6 +240,11 @@ impl MemoryConsumerHandle {
             data: values.iter().copied().flatten().collect::<String>().into(),
             ..Consumed::default()
         };
+        self.fetched(consumed);
+    }
+
+    /// Records as a test made them.
+    pub fn fetched(&self, consumed: Consumed) {
         let _ = self.events.send(ConsumerEvent::Records(consumed));
     }
 

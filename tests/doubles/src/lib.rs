@@ -8,7 +8,7 @@ mod plugin;
 mod wait;
 
 pub use access::{MemoryClients, ScriptedPlugins};
-pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, Sent};
+pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, Sent};
 pub use offsets::MemoryOffsets;
 pub use plugin::{QuietObserver, ScriptedConnector, ScriptedSink, ScriptedSource, texts};
 pub use wait::eventually;

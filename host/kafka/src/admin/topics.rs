@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bulkhead_model::RawConfig;
-use bulkhead_pipeline::ports::ClientError;
+use bulkhead_pipeline::ports::{ClientError, Creation, NewTopic, TopicError};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic as Wanted, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::Consumer;
@@ -32,40 +32,6 @@ struct Inner {
     admin: Admin,
     /// For the clients of [`Inner::requests`].
     config: ClientConfig,
-}
-
-/// A topic to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewTopic {
-    pub name: String,
-    /// -1 leaves it to the broker.
-    pub partitions: i32,
-    /// -1 leaves it to the broker.
-    pub replication_factor: i32,
-    /// Settings of the topic, e.g. `cleanup.policy`.
-    pub settings: BTreeMap<String, String>,
-}
-
-/// How making a topic went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Creation {
-    Created,
-    /// Somebody made it before, with whatever settings.
-    Exists,
-}
-
-/// A request about a topic failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TopicError {
-    /// The broker doesn't let us, or doesn't know the request.
-    #[error("{0}")]
-    Denied(String),
-    /// Worth trying again.
-    #[error("{0}")]
-    Retriable(String),
-    /// What was asked for can't be had.
-    #[error("{0}")]
-    Refused(String),
 }
 
 impl TopicAdmin {

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree};
 use crate::batch::{Encoding, Item};
 
+pub(super) const CLASS: &str = "org.apache.kafka.connect.converters.ByteArrayConverter";
+
 /// Takes and gives bytes without looking at them.
 #[derive(Debug)]
 pub struct ByteArrayConverter {
@@ -21,6 +23,10 @@ impl ByteArrayConverter {
 }
 
 impl Converter for ByteArrayConverter {
+    fn class(&self) -> &'static str {
+        CLASS
+    }
+
     fn from_connect(
         &self,
         _topic: &str,

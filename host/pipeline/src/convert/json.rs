@@ -32,8 +32,16 @@ use self::lexer::{Kind, Lexer, Syntax};
 use self::node::Node;
 use self::plans::{DecodePlans, EncodePlans};
 use self::settings::Settings;
-use super::{ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree, item};
+use super::{CAUSED_BY, ConvertError, Converter, Decoded, Encoded, SchemaAndValue, encode_by_tree, item};
 use crate::batch::{Encoding, Item};
+
+pub(super) const CLASS: &str = "org.apache.kafka.connect.json.JsonConverter";
+
+/// What Connect says, word for word: dead-letter queues are searched for it.
+const DAMAGED: &str = "Converting byte[] to Kafka Connect data failed due to serialization error: ";
+const NO_ENVELOPE: &str = "JsonConverter with schemas.enable requires \"schema\" and \"payload\" fields and may not \
+                           contain additional fields. If you are trying to deserialize plain JSON data, set \
+                           schemas.enable=false in your converter configuration.";
 
 /// See the module.
 #[derive(Debug)]
@@ -88,6 +96,10 @@ impl JsonConverter {
 }
 
 impl Converter for JsonConverter {
+    fn class(&self) -> &'static str {
+        CLASS
+    }
+
     fn from_connect(
         &self,
         _topic: &str,
@@ -169,10 +181,7 @@ fn split_envelope(text: &[u8]) -> Result<(&[u8], Node<'_>), ConvertError> {
             }
         }
     }
-    schema.zip(payload).filter(|_| !others).ok_or_else(|| {
-        let what = "with schemas.enable a document must be an object of `schema` and `payload` and nothing else";
-        ConvertError::Data(what.to_owned())
-    })
+    schema.zip(payload).filter(|_| !others).ok_or_else(|| ConvertError::Data(NO_ENVELOPE.to_owned()))
 }
 
 fn begin_envelope(lexer: &mut Lexer<'_>) -> Result<(), Unusual> {
@@ -191,11 +200,12 @@ fn expect_key(lexer: &mut Lexer<'_>, first: &mut bool, expected: &str) -> Result
 
 /// The value of a schemaless JSON text, with nothing behind it.
 pub(super) fn read_text(text: &[u8]) -> Result<Value, ConvertError> {
-    read::read_schemaless(&Node::parse_all(text)?)
+    let node = Node::parse_all(text).map_err(|error| ConvertError::Data(error.to_string()))?;
+    read::read_schemaless(&node)
 }
 
 impl From<Syntax> for ConvertError {
     fn from(error: Syntax) -> Self {
-        Self::Data(error.to_string())
+        Self::Data(format!("{DAMAGED}{CAUSED_BY}{error}"))
     }
 }

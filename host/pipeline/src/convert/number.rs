@@ -24,6 +24,20 @@ pub enum Kind {
     Double,
 }
 
+impl Kind {
+    /// The full name of the converter's class.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Boolean => "org.apache.kafka.connect.converters.BooleanConverter",
+            Self::Short => "org.apache.kafka.connect.converters.ShortConverter",
+            Self::Integer => "org.apache.kafka.connect.converters.IntegerConverter",
+            Self::Long => "org.apache.kafka.connect.converters.LongConverter",
+            Self::Float => "org.apache.kafka.connect.converters.FloatConverter",
+            Self::Double => "org.apache.kafka.connect.converters.DoubleConverter",
+        }
+    }
+}
+
 impl NumberConverter {
     pub fn new(kind: Kind) -> Self {
         Self { kind, schema: Arc::new(Schema::optional(kind.schema_type())) }
@@ -31,6 +45,10 @@ impl NumberConverter {
 }
 
 impl Converter for NumberConverter {
+    fn class(&self) -> &'static str {
+        self.kind.class()
+    }
+
     /// Only BooleanConverter looks at the schema, and does so even where the value is null.
     fn from_connect(
         &self,

@@ -10,7 +10,7 @@ use super::json::JsonConverter;
 use super::number::{Kind, NumberConverter};
 use super::simple::SimpleHeaderConverter;
 use super::string::StringConverter;
-use super::{CONNECT_VERSION, ConvertError, Converter};
+use super::{CONNECT_VERSION, ConvertError, Converter, bytes, json, simple, string};
 
 /// What a converter is used for; it is told so as `converter.type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,48 +34,16 @@ const TYPE: &str = "converter.type";
 
 /// Every class with its full name and a sentence about it.
 const CLASSES: [(Class, &str, &str); 10] = [
-    (
-        Class::Simple,
-        "org.apache.kafka.connect.storage.SimpleHeaderConverter",
-        "The text form of values; types are guessed when it is read.",
-    ),
-    (
-        Class::Json,
-        "org.apache.kafka.connect.json.JsonConverter",
-        "JSON, by default with the schema in an envelope around the payload.",
-    ),
-    (
-        Class::String,
-        "org.apache.kafka.connect.storage.StringConverter",
-        "Text in a character set of choice; values of other types as Java prints them.",
-    ),
-    (
-        Class::ByteArray,
-        "org.apache.kafka.connect.converters.ByteArrayConverter",
-        "Bytes as they are; anything else is refused.",
-    ),
-    (
-        Class::Number(Kind::Boolean),
-        "org.apache.kafka.connect.converters.BooleanConverter",
-        "Booleans as one byte, 1 or 0.",
-    ),
-    (Class::Number(Kind::Short), "org.apache.kafka.connect.converters.ShortConverter", "16-bit integers, big-endian."),
-    (
-        Class::Number(Kind::Integer),
-        "org.apache.kafka.connect.converters.IntegerConverter",
-        "32-bit integers, big-endian.",
-    ),
-    (Class::Number(Kind::Long), "org.apache.kafka.connect.converters.LongConverter", "64-bit integers, big-endian."),
-    (
-        Class::Number(Kind::Float),
-        "org.apache.kafka.connect.converters.FloatConverter",
-        "32-bit floating point numbers, big-endian.",
-    ),
-    (
-        Class::Number(Kind::Double),
-        "org.apache.kafka.connect.converters.DoubleConverter",
-        "64-bit floating point numbers, big-endian.",
-    ),
+    (Class::Simple, simple::CLASS, "The text form of values; types are guessed when it is read."),
+    (Class::Json, json::CLASS, "JSON, by default with the schema in an envelope around the payload."),
+    (Class::String, string::CLASS, "Text in a character set of choice; values of other types as Java prints them."),
+    (Class::ByteArray, bytes::CLASS, "Bytes as they are; anything else is refused."),
+    (Class::Number(Kind::Boolean), Kind::Boolean.class(), "Booleans as one byte, 1 or 0."),
+    (Class::Number(Kind::Short), Kind::Short.class(), "16-bit integers, big-endian."),
+    (Class::Number(Kind::Integer), Kind::Integer.class(), "32-bit integers, big-endian."),
+    (Class::Number(Kind::Long), Kind::Long.class(), "64-bit integers, big-endian."),
+    (Class::Number(Kind::Float), Kind::Float.class(), "32-bit floating point numbers, big-endian."),
+    (Class::Number(Kind::Double), Kind::Double.class(), "64-bit floating point numbers, big-endian."),
 ];
 
 /// Makes the converter of a class, by full or short name, from the part of the configuration that is

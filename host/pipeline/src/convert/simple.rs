@@ -11,6 +11,8 @@ use crate::batch::{Encoding, Item};
 /// How many schemas of arrays, maps and Decimals are remembered.
 const SCHEMAS: usize = 1000;
 
+pub(super) const CLASS: &str = "org.apache.kafka.connect.storage.SimpleHeaderConverter";
+
 /// The default header converter.
 #[derive(Debug)]
 pub struct SimpleHeaderConverter {
@@ -38,6 +40,10 @@ impl SimpleHeaderConverter {
 }
 
 impl Converter for SimpleHeaderConverter {
+    fn class(&self) -> &'static str {
+        CLASS
+    }
+
     fn from_connect(
         &self,
         _topic: &str,

@@ -13,6 +13,8 @@ use crate::batch::{Encoding, Item};
 
 const ENCODING: &str = "converter.encoding";
 
+pub(super) const CLASS: &str = "org.apache.kafka.connect.storage.StringConverter";
+
 /// Texts pass through; other values become text.
 #[derive(Debug)]
 pub struct StringConverter {
@@ -44,6 +46,10 @@ impl StringConverter {
 }
 
 impl Converter for StringConverter {
+    fn class(&self) -> &'static str {
+        CLASS
+    }
+
     fn from_connect(
         &self,
         _topic: &str,

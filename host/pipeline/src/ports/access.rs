@@ -8,7 +8,7 @@ use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
 
-use super::{Connector, ConsumeError, Consumer, Delivery, PluginError, Producer, SinkTask, SourceTask};
+use super::{Connector, ConsumeError, Consumer, Delivery, PluginError, Producer, SinkTask, SourceTask, Topics};
 
 /// Installed connector plugins. Every call of the three makers yields a fresh instance in a sandbox of
 /// its own, with the limits and grants that the connector's configuration asks for and the worker
@@ -51,6 +51,15 @@ pub trait Clients: Send + Sync + 'static {
         connector: &RawConfig,
         delivery: Arc<dyn Delivery>,
     ) -> Result<Self::Producer, ClientError>;
+    /// A session on a producer of the task's own, for its dead-letter queue.
+    fn dead_letter_producer(
+        &self,
+        task: &TaskId,
+        connector: &RawConfig,
+        delivery: Arc<dyn Delivery>,
+    ) -> Result<Self::Producer, ClientError>;
+    /// Looks topics up and makes them, with the connector's `admin.override.*`.
+    fn topics(&self, task: &TaskId, connector: &RawConfig, purpose: Purpose) -> Result<Arc<dyn Topics>, ClientError>;
     /// A member of the group `connect-NAME`, subscribed to `topics` or `topics.regex`.
     fn consumer(&self, task: &TaskId, connector: &RawConfig) -> Result<Self::Consumer, ClientError>;
     /// Committed offsets of a sink's group, by partition.
@@ -72,6 +81,13 @@ pub trait Clients: Send + Sync + 'static {
         connector: &ConnectorName,
         config: &RawConfig,
     ) -> impl Future<Output = Result<(), ConsumeError>> + Send;
+}
+
+/// What a task makes topics for; its client is named after that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Records,
+    DeadLetters,
 }
 
 /// A client could not be made: a property is wrong.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bulkhead_model::value::Schema;
 use bytes::Bytes;
 
+use super::fetch::Original;
 use crate::batch::{Batch, Encoding, SinkBatch, Values};
-use crate::convert::{ConvertError, Converters, Decoded, Encoded};
+use crate::convert::{ConvertError, Converter, Converters, Decoded, Encoded};
 use crate::ports::Consumed;
-use crate::tolerance::Stage;
+use crate::tolerance::{Fault, Stage};
 use crate::transform::Chain;
 
 /// Converters and transforms of a sink task.
@@ -19,20 +20,19 @@ pub struct Decoder {
 
 /// What became of a fetch.
 #[derive(Debug, Default)]
-pub struct Converted {
-    pub batch: SinkBatch,
+pub(super) struct Converted {
+    pub(super) batch: SinkBatch,
+    /// For each record of the batch its place in the fetch; none if all are there.
+    pub(super) rows: Option<Vec<usize>>,
     /// Records that could not be converted; they are not in the batch.
-    pub refused: Vec<Refused>,
+    pub(super) refused: Vec<Refused>,
 }
 
-/// A record that a converter refused.
+/// A record that a converter or transform refused.
 #[derive(Debug)]
-pub struct Refused {
-    pub topic: Arc<str>,
-    pub partition: i32,
-    pub offset: i64,
-    pub stage: Stage,
-    pub error: ConvertError,
+pub(super) struct Refused {
+    pub(super) original: Original,
+    pub(super) fault: Fault,
 }
 
 impl Decoder {
@@ -41,7 +41,7 @@ impl Decoder {
     }
 
     /// Converts and transforms all records of a fetch.
-    pub fn decode(&self, consumed: Consumed) -> Converted {
+    pub(super) fn decode(&self, consumed: Consumed) -> Converted {
         if self.chain.is_empty() { self.convert(consumed) } else { self.transform(&consumed) }
     }
 
@@ -52,13 +52,14 @@ impl Decoder {
         let mut cursor = Cursor::default();
         for index in 0..consumed.count() {
             let start = cursor;
-            if let Err((stage, error)) = self.decode_record(&consumed, index, &mut cursor, &mut building) {
+            if let Err(fault) = self.decode_record(&consumed, index, &mut cursor, &mut building) {
                 cursor = start.past_record(&consumed, index);
                 building.forget_record(&consumed, index);
-                refused.push(Refused::new(&consumed, index, stage, error));
+                refused.push(Refused { original: Original::of(&consumed, index, start), fault });
             }
         }
-        Converted { batch: building.finish(consumed), refused }
+        let rows = building.kept.clone();
+        Converted { batch: building.finish(consumed), rows, refused }
     }
 
     fn decode_record(
@@ -67,33 +68,26 @@ impl Decoder {
         index: usize,
         cursor: &mut Cursor,
         building: &mut Building,
-    ) -> Result<(), (Stage, ConvertError)> {
+    ) -> Result<(), Fault> {
         building.begin_record();
         let topic = &consumed.topics[consumed.topic[index] as usize];
-        let key = cursor.take(consumed.key_len[index]);
-        let decoded = building.item(consumed, key, |bytes, out| self.converters.key.decode(topic, bytes, out));
-        let key = decoded.map_err(|error| (Stage::KeyConverter, error))?;
-        let value = cursor.take(consumed.value_len[index]);
-        let decoded = building.item(consumed, value, |bytes, out| self.converters.value.decode(topic, bytes, out));
-        let value = decoded.map_err(|error| (Stage::ValueConverter, error))?;
+        let item = |building: &mut Building, place, converter: &dyn Converter, stage| {
+            let decoded = building.item(consumed, place, |bytes, out| converter.decode(topic, bytes, out));
+            decoded.map_err(|error| Fault::converting(stage, converter, error))
+        };
+        let Converters { key, value, header } = &self.converters;
+        let key = item(building, cursor.take(consumed.key_len[index]), &**key, Stage::KeyConverter)?;
+        let value = item(building, cursor.take(consumed.value_len[index]), &**value, Stage::ValueConverter)?;
         let headers = consumed.header_count[index] as usize;
         for _ in 0..headers {
-            let bytes = cursor.take(consumed.header_len[cursor.header]);
-            let decoded = building.item(consumed, bytes, |bytes, out| self.converters.header.decode(topic, bytes, out));
-            let item = decoded.map_err(|error| (Stage::HeaderConverter, error))?;
+            let place = cursor.take(consumed.header_len[cursor.header]);
+            let item = item(building, place, &**header, Stage::HeaderConverter)?;
             building.headers.push(item);
             building.header_key.push(consumed.header_key[cursor.header]);
             cursor.header += 1;
         }
         building.end_record(index, key, value, headers as u32);
         Ok(())
-    }
-}
-
-impl Refused {
-    pub(super) fn new(consumed: &Consumed, index: usize, stage: Stage, error: ConvertError) -> Self {
-        let topic = consumed.topics[consumed.topic[index] as usize].clone();
-        Self { topic, partition: consumed.partition[index], offset: consumed.offset[index], stage, error }
     }
 }
 
@@ -280,7 +274,7 @@ impl Building {
         };
         let offset = pick(consumed.offset, kept.as_deref());
         let timestamp_type = pick(consumed.timestamp_type, kept.as_deref());
-        SinkBatch { records, offset, timestamp_type }
+        SinkBatch { records, offset, timestamp_type, ..SinkBatch::default() }
     }
 }
 
@@ -318,6 +312,10 @@ mod tests {
     struct Picky;
 
     impl Converter for Picky {
+        fn class(&self) -> &'static str {
+            "test.Picky"
+        }
+
         fn from_connect(&self, _: &str, _: Option<&Arc<Schema>>, _: &Value) -> Result<Option<Vec<u8>>, ConvertError> {
             Ok(None)
         }
@@ -375,7 +373,7 @@ mod tests {
         let picky = Arc::new(Picky);
         let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky };
         let decoder = Decoder::new(converters, Chain::default());
-        let Converted { batch, refused } = decoder.decode(consumed);
+        let Converted { batch, refused, .. } = decoder.decode(consumed);
         batch.records.check().unwrap();
         let text = |item: Item<'_>| match item.encoding {
             Encoding::None => "-".to_owned(),
@@ -390,7 +388,11 @@ mod tests {
                 format!("{offset} {} {} {}", text(record.key), text(record.value), headers.join(","))
             })
             .collect();
-        lines.extend(refused.iter().map(|refused| format!("refused {} at {}", refused.offset, refused.stage)));
+        lines.extend(refused.iter().map(|refused| {
+            let Refused { original, fault } = refused;
+            let bytes = original.value.as_deref().unwrap_or_default();
+            format!("refused {} at {}: {}", original.offset, fault.stage, String::from_utf8_lossy(bytes))
+        }));
         (lines.join("\n"), batch.records.data.as_ptr() == buffer)
     }
 
@@ -411,8 +413,11 @@ mod tests {
     #[test]
     fn a_refused_record_leaves_the_others_as_they_are() {
         let (text, _) = check(&[["k", "v", "h"], ["a", "!b", "c"], ["d", "e", "!f"], ["+g", "h", "i"]]);
-        assert_eq!(text, "100 k v h\n103 +g+g h i\nrefused 101 at VALUE_CONVERTER\nrefused 102 at HEADER_CONVERTER");
+        assert_eq!(
+            text,
+            "100 k v h\n103 +g+g h i\nrefused 101 at VALUE_CONVERTER: !b\nrefused 102 at HEADER_CONVERTER: e"
+        );
         let (text, _) = check(&[["+a", "!b", "c"], ["d", "e", "f"]]);
-        assert_eq!(text, "101 d e f\nrefused 100 at VALUE_CONVERTER");
+        assert_eq!(text, "101 d e f\nrefused 100 at VALUE_CONVERTER: !b");
     }
 }

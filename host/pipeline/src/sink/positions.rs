@@ -67,6 +67,12 @@ impl Positions {
         partitions.iter().filter_map(of).collect()
     }
 
+    /// Whether everything before this offset is committed, or the partition is no longer ours.
+    pub fn is_settled(&self, end: &TopicOffset) -> bool {
+        let position = self.assigned.get(&end.partition);
+        position.is_none_or(|position| position.committed.is_some_and(|committed| committed >= end.offset))
+    }
+
     /// Of what `pre_commit` returned, that which may be committed: of our partitions, not past what
     /// was offered, and not committed already.
     pub fn accept(&self, offered: &[TopicOffset], returned: Vec<TopicOffset>) -> Vec<TopicOffset> {

@@ -4,20 +4,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bulkhead_model::RawConfig;
-use bulkhead_model::offset::TopicPartition;
+use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::{RawConfig, TaskId};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::SinkSettings;
-use super::decode::{Converted, Decoder, Refused};
+use super::dead_letters::DeadLetters;
+use super::decode::Decoder;
+use super::fetch::{Fetch, History};
 use super::positions::{Positions, Span};
 use crate::batch::SinkBatch;
 use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
 use crate::ports::{
-    ConsumeError, Consumed, Consumer, ConsumerEvent, FetchLimits, PluginError, Rejection, Revocation, SinkTask,
+    ConsumeError, Consumed, Consumer, ConsumerEvent, FetchLimits, PluginError, Revocation, SinkControl, SinkTask,
 };
-use crate::tolerance::{Stage, Tolerance, Verdict};
+use crate::tolerance::{Tolerance, random};
 
 /// The longest wait for the consumer before the loop looks at everything else again.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -27,18 +29,20 @@ const RETRY_CONSUME: Duration = Duration::from_secs(1);
 
 /// A sink task with all it needs. The worker makes one for each run.
 pub struct SinkLoop<T, C, O> {
+    pub id: TaskId,
     pub task: Arc<T>,
     pub consumer: C,
     pub decoder: Decoder,
     pub observer: O,
     pub tolerance: Tolerance,
+    pub dead_letters: Option<DeadLetters>,
     pub settings: SinkSettings,
     pub wanted: watch::Receiver<Wanted>,
 }
 
 /// What changes while the loop runs.
 #[derive(Default)]
-struct Progress {
+pub(super) struct Progress {
     positions: Positions,
     /// Put failed with a retriable error: the batch comes again.
     redelivery: Option<Redelivery>,
@@ -47,12 +51,22 @@ struct Progress {
     /// Whether the operator has paused the connector.
     paused: bool,
     topics: HashSet<Arc<str>>,
+    topics_forgotten: u64,
     next_commit: Option<Instant>,
+    /// Calls of `put` so far; the guest numbers them from 0.
+    pub(super) puts: u64,
+    pub(super) history: History,
+}
+
+/// What `put` is given, and where it comes from.
+struct Delivered {
+    batch: SinkBatch,
+    fetch: Arc<Fetch>,
+    span: Span,
 }
 
 struct Redelivery {
-    batch: SinkBatch,
-    span: Span,
+    delivered: Delivered,
     attempt: u32,
     at: Instant,
 }
@@ -72,7 +86,10 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         let outcome = self.put_until_stopped(&mut progress).await;
         let finished = match &outcome {
             Ok(()) => self.finish(&mut progress).await,
-            Err(_) => Ok(()),
+            Err(_) => {
+                self.write_last_reports().await;
+                Ok(())
+            }
         };
         let stopped = self.task.stop().await.map_err(failed_in(Call::Stop));
         self.consumer.close().await;
@@ -87,6 +104,9 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                 Wanted::Stop => return Ok(()),
                 Wanted::Paused => self.pause(progress).await?,
                 Wanted::Running => self.resume(progress)?,
+            }
+            if let Some(dead_letters) = &mut self.dead_letters {
+                dead_letters.check()?;
             }
             if progress.next_commit.is_none_or(|at| at <= Instant::now()) {
                 self.commit(progress, &progress.positions.partitions()).await?;
@@ -131,8 +151,8 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
             ConsumerEvent::Records(consumed) => {
                 let span = Span::of(&consumed);
                 self.note_topics(progress, &consumed);
-                let batch = self.convert(consumed)?;
-                self.put(progress, batch, span, 1).await
+                let (batch, fetch) = self.convert(consumed).await?;
+                self.put(progress, Delivered { batch, fetch, span }, 1).await
             }
         }
     }
@@ -157,7 +177,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         // Nothing of a batch that is to come again was put; whoever owns the partitions now gets it.
         // What belongs to partitions that stay is read again.
         if let Some(redelivery) = progress.redelivery.take_if(|held| held.touches(partitions)) {
-            let mut again = redelivery.span.starts;
+            let mut again = redelivery.delivered.span.starts;
             again.retain(|start| progress.positions.contains(&start.partition));
             self.consumer.seek(&again).await.map_err(client)?;
             self.resume_partitions(progress)?;
@@ -165,76 +185,55 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         Ok(())
     }
 
-    /// Converts a fetch; records that can't be are skipped or fail the task.
-    fn convert(&self, consumed: Consumed) -> Result<SinkBatch, TaskFailure> {
-        let Converted { batch, refused } = self.decoder.decode(consumed);
-        for Refused { topic, partition, offset, stage, error } in refused {
-            self.skip_or_fail(format!("record {topic}-{partition}@{offset}"), stage, &error.to_string())?;
-        }
-        Ok(batch)
-    }
-
-    async fn put(
-        &mut self,
-        progress: &mut Progress,
-        batch: SinkBatch,
-        span: Span,
-        attempt: u32,
-    ) -> Result<(), TaskFailure> {
-        match self.task.put(&batch).await {
+    async fn put(&mut self, progress: &mut Progress, delivered: Delivered, attempt: u32) -> Result<(), TaskFailure> {
+        progress.puts += 1;
+        match self.task.put(&delivered.batch).await {
             Ok(rejections) => {
-                self.judge(&batch, rejections)?;
+                let Delivered { fetch, span, .. } = delivered;
+                self.rejected(&fetch, rejections).await?;
+                let mut control = self.task.take_control();
+                self.reported(progress, Some(&fetch), std::mem::take(&mut control.reported)).await?;
+                if self.keeps_history() {
+                    progress.history.push(progress.puts - 1, fetch, span.ends.clone());
+                }
                 progress.positions.put(span.ends);
                 self.resume_partitions(progress)?;
-                self.obey(progress).await
+                self.carry_out(progress, control).await
             }
             Err(PluginError::Retriable(error)) => {
-                let asked = self.task.take_control().retry_after_ms;
-                let delay = asked.map_or(self.tolerance.delay(attempt), |ms| Duration::from_millis(u64::from(ms)));
+                let mut control = self.task.take_control();
+                self.reported(progress, Some(&delivered.fetch), std::mem::take(&mut control.reported)).await?;
+                let asked = control.retry_after_ms.map(|ms| Duration::from_millis(u64::from(ms)));
+                let delay = asked.unwrap_or_else(|| self.tolerance.delay(attempt, random()));
                 tracing::warn!(%error, attempt, ?delay, "Put failed and is tried again.");
-                let redelivery = Redelivery { batch, span, attempt: attempt + 1, at: Instant::now() + delay };
-                progress.redelivery = Some(redelivery);
-                self.consumer.pause(&progress.positions.partitions()).map_err(client)
+                let at = Instant::now() + delay;
+                progress.redelivery = Some(Redelivery { delivered, attempt: attempt + 1, at });
+                self.consumer.pause(&progress.positions.partitions()).map_err(client)?;
+                self.carry_out(progress, control).await
             }
-            Err(error) => Err(TaskFailure::Plugin { call: Call::Put, error }),
+            Err(error) => {
+                let reports = self.task.take_control().reported;
+                self.reported(progress, Some(&delivered.fetch), reports).await?;
+                Err(TaskFailure::Plugin { call: Call::Put, error })
+            }
         }
     }
 
     async fn put_again(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
         match progress.redelivery.take() {
-            Some(Redelivery { batch, span, attempt, .. }) => self.put(progress, batch, span, attempt).await,
+            Some(Redelivery { delivered, attempt, .. }) => self.put(progress, delivered, attempt).await,
             None => Ok(()),
-        }
-    }
-
-    /// What the task refused of a batch is `errors.tolerance`'s business.
-    fn judge(&self, batch: &SinkBatch, rejections: Vec<Rejection>) -> Result<(), TaskFailure> {
-        for Rejection { index, message } in rejections {
-            let Some(place) = describe(batch, index as usize) else {
-                let message = format!("it refused record {index} of a batch of {}", batch.records.count);
-                return Err(TaskFailure::Client(message));
-            };
-            self.skip_or_fail(place, Stage::TaskPut, &message)?;
-        }
-        Ok(())
-    }
-
-    fn skip_or_fail(&self, record: String, stage: Stage, message: &str) -> Result<(), TaskFailure> {
-        if self.tolerance.log {
-            tracing::error!(%stage, record, message, "A record could not be processed.");
-        }
-        match self.tolerance.decide() {
-            Verdict::Skip => Ok(()),
-            Verdict::Fail => Err(TaskFailure::Record { record, stage, message: message.to_owned() }),
         }
     }
 
     /// Carries out what the task asked for during its last call.
     async fn obey(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
-        let control = self.task.take_control();
-        for (_, Rejection { index, message }) in control.reported {
-            self.skip_or_fail(format!("record {index} of an earlier batch"), Stage::TaskPut, &message)?;
-        }
+        let mut control = self.task.take_control();
+        self.reported(progress, None, std::mem::take(&mut control.reported)).await?;
+        self.carry_out(progress, control).await
+    }
+
+    async fn carry_out(&mut self, progress: &mut Progress, control: SinkControl) -> Result<(), TaskFailure> {
         if !control.seek.is_empty() {
             self.consumer.seek(&control.seek).await.map_err(client)?;
             progress.positions.seek(&control.seek);
@@ -291,15 +290,29 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
             return Ok(());
         }
         let returned = self.task.pre_commit(&offered).await.map_err(failed_in(Call::PreCommit))?;
-        let accepted = progress.positions.accept(&offered, returned);
+        let mut control = self.task.take_control();
+        self.reported(progress, None, std::mem::take(&mut control.reported)).await?;
+        if self.all_reports_written().await? {
+            self.commit_accepted(progress, &offered, returned).await;
+        } else {
+            tracing::warn!("Offsets wait for the dead-letter queue and come again with the next commit.");
+        }
+        self.carry_out(progress, control).await
+    }
+
+    async fn commit_accepted(&mut self, progress: &mut Progress, offered: &[TopicOffset], returned: Vec<TopicOffset>) {
+        let accepted = progress.positions.accept(offered, returned);
         if accepted.is_empty() {
-            return Ok(());
+            return;
         }
         match self.consumer.commit(accepted.clone()).await {
             Ok(()) => progress.positions.committed(&accepted),
-            Err(error) => tracing::warn!(%error, "Offsets could not be committed and come again with the next commit."),
+            Err(error) => {
+                return tracing::warn!(%error, "Offsets could not be committed and come again with the next commit.");
+            }
         }
-        Ok(())
+        let Progress { history, positions, .. } = progress;
+        history.forget(|end| positions.is_settled(end));
     }
 
     /// The last commit and `close`, when the task ends because it was told to.
@@ -310,6 +323,10 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
     }
 
     fn note_topics(&self, progress: &mut Progress, consumed: &Consumed) {
+        let forgotten = self.observer.topics_forgotten();
+        if std::mem::replace(&mut progress.topics_forgotten, forgotten) != forgotten {
+            progress.topics.clear();
+        }
         for topic in &consumed.topics {
             if !progress.topics.contains(topic) {
                 progress.topics.insert(topic.clone());
@@ -321,15 +338,8 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
 
 impl Redelivery {
     fn touches(&self, partitions: &[TopicPartition]) -> bool {
-        self.span.ends.iter().any(|end| partitions.contains(&end.partition))
+        self.delivered.span.ends.iter().any(|end| partitions.contains(&end.partition))
     }
-}
-
-/// `record orders-3@42`: topic, partition and offset of a record of a batch.
-fn describe(batch: &SinkBatch, index: usize) -> Option<String> {
-    let record = batch.records.records().nth(index)?;
-    let partition = record.partition().unwrap_or_default();
-    Some(format!("record {}-{partition}@{}", record.topic(), batch.offset[index]))
 }
 
 fn client(error: ConsumeError) -> TaskFailure {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bulkhead_model::value::Schema;
 
 use super::decode::{Converted, Cursor, Decoder, Refused};
+use super::fetch::Original;
 use crate::batch::{Batch, Encoding, NO_PARTITION, NO_TIMESTAMP, SinkBatch, Values};
 use crate::convert::{ConvertError, Converter, SchemaAndValue, item};
 use crate::ports::Consumed;
-use crate::tolerance::Stage;
+use crate::tolerance::{Fault, Stage};
 use crate::transform::{Header, Record};
 
 impl Decoder {
@@ -20,27 +21,27 @@ impl Decoder {
         for index in 0..consumed.count() {
             let start = cursor;
             cursor = start.past_record(consumed, index);
-            let row = self.read(consumed, index, start).and_then(|record| {
-                let transformed = self.chain.apply(record);
-                transformed.map_err(|error| (Stage::Transformation, error.into()))
-            });
+            let row = self
+                .read(consumed, index, start)
+                .and_then(|record| self.chain.apply(record).map_err(Fault::transforming));
             let pushed = row.and_then(|record| match record {
-                Some(record) => rows.push(consumed, index, record).map_err(|error| (Stage::Transformation, error)),
+                Some(record) => rows.push(consumed, index, record).map_err(Fault::reading),
                 None => Ok(()),
             });
-            if let Err((stage, error)) = pushed {
-                refused.push(Refused::new(consumed, index, stage, error));
+            if let Err(fault) = pushed {
+                refused.push(Refused { original: Original::of(consumed, index, start), fault });
             }
         }
-        Converted { batch: rows.finish(), refused }
+        let places = std::mem::take(&mut rows.places);
+        Converted { batch: rows.finish(consumed, &places), rows: Some(places), refused }
     }
 
-    fn read(&self, consumed: &Consumed, index: usize, mut cursor: Cursor) -> Result<Record, (Stage, ConvertError)> {
+    fn read(&self, consumed: &Consumed, index: usize, mut cursor: Cursor) -> Result<Record, Fault> {
         let topic = &consumed.topics[consumed.topic[index] as usize];
         let first = cursor.header;
         let mut convert = |converter: &dyn Converter, len, stage| {
             let bytes = cursor.take(len).map(|(start, len)| &consumed.data[start..start + len]);
-            converter.to_connect(topic, bytes).map_err(|error| (stage, error))
+            converter.to_connect(topic, bytes).map_err(|error| Fault::converting(stage, converter, error))
         };
         let key = convert(&*self.converters.key, consumed.key_len[index], Stage::KeyConverter)?;
         let value = convert(&*self.converters.value, consumed.value_len[index], Stage::ValueConverter)?;
@@ -70,6 +71,8 @@ struct Rows {
     offset: Vec<i64>,
     timestamp_type: Vec<u8>,
     data: Vec<u8>,
+    /// Where in the fetch each record was.
+    places: Vec<usize>,
 }
 
 impl Rows {
@@ -92,6 +95,7 @@ impl Rows {
         self.batch.timestamp.push(record.timestamp.unwrap_or(NO_TIMESTAMP));
         self.offset.push(consumed.offset[index]);
         self.timestamp_type.push(consumed.timestamp_type[index]);
+        self.places.push(index);
         self.batch.count += 1;
         Ok(())
     }
@@ -110,10 +114,24 @@ impl Rows {
         Ok(Written { encoding: written.encoding, schema, len: (self.data.len() - start) as u32 })
     }
 
-    fn finish(mut self) -> SinkBatch {
+    fn finish(mut self, consumed: &Consumed, places: &[usize]) -> SinkBatch {
+        let (original_topic, original_partition) = self.originals(consumed, places);
         self.batch.schemas = Arc::new(self.schemas);
         self.batch.data = self.data.into();
-        SinkBatch { records: self.batch, offset: self.offset, timestamp_type: self.timestamp_type }
+        let (offset, timestamp_type) = (self.offset, self.timestamp_type);
+        SinkBatch { records: self.batch, offset, timestamp_type, original_topic, original_partition }
+    }
+
+    /// Where the records were read; nothing if that is where they are.
+    fn originals(&mut self, consumed: &Consumed, places: &[usize]) -> (Vec<u32>, Vec<i32>) {
+        let topic = |place: &usize| &consumed.topics[consumed.topic[*place] as usize];
+        let partitions: Vec<_> = places.iter().map(|place| consumed.partition[*place]).collect();
+        let topics = self.batch.topic.iter().map(|topic| &self.batch.topics[*topic as usize]);
+        if partitions == self.batch.partition && topics.eq(places.iter().map(topic)) {
+            return (Vec::new(), Vec::new());
+        }
+        let topics = places.iter().map(|place| pooled(&mut self.batch.topics, topic(place))).collect();
+        (topics, partitions)
     }
 }
 

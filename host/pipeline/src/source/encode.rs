@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::batch::{Encoding, Item, RecordRef};
 use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue, item};
 use crate::ports::Outgoing;
-use crate::tolerance::Stage;
+use crate::tolerance::{Fault, Stage};
 use crate::transform::{Chain, Header, Record};
 
 /// Transforms and converters of a source task, with buffers that are used again for every record.
@@ -40,43 +40,35 @@ impl Encoder {
         &mut self,
         record: &RecordRef<'_>,
         send: impl FnOnce(&Outgoing<'_>) -> R,
-    ) -> Result<Option<R>, (Stage, ConvertError)> {
+    ) -> Result<Option<R>, Fault> {
         if self.chain.is_empty() { self.convert(record, send).map(Some) } else { self.transform(record, send) }
     }
 
     /// The quick way: no value is looked into unless a converter has to.
-    fn convert<R>(
-        &mut self,
-        record: &RecordRef<'_>,
-        send: impl FnOnce(&Outgoing<'_>) -> R,
-    ) -> Result<R, (Stage, ConvertError)> {
+    fn convert<R>(&mut self, record: &RecordRef<'_>, send: impl FnOnce(&Outgoing<'_>) -> R) -> Result<R, Fault> {
         let topic = &**record.topic();
         self.header_buffer.clear();
         let headers = if record.header_count() == 0 { Vec::new() } else { self.headers(topic, record)? };
         let headers: Vec<(&str, Option<&[u8]>)> =
             headers.iter().map(|(key, bytes)| (*key, bytes.resolve(&self.header_buffer))).collect();
-        let key = side(&*self.key, topic, record.key, &mut self.key_buffer).map_err(|e| (Stage::KeyConverter, e))?;
-        let value =
-            side(&*self.value, topic, record.value, &mut self.value_buffer).map_err(|e| (Stage::ValueConverter, e))?;
+        let key = side(&*self.key, topic, record.key, &mut self.key_buffer)
+            .map_err(|error| Fault::converting(Stage::KeyConverter, &*self.key, error))?;
+        let value = side(&*self.value, topic, record.value, &mut self.value_buffer)
+            .map_err(|error| Fault::converting(Stage::ValueConverter, &*self.value, error))?;
         let (partition, timestamp) = (record.partition(), record.timestamp());
         Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
     }
 
     /// Through trees of values, which transforms need.
-    fn transform<R>(
-        &self,
-        record: &RecordRef<'_>,
-        send: impl FnOnce(&Outgoing<'_>) -> R,
-    ) -> Result<Option<R>, (Stage, ConvertError)> {
-        let record = read(record).map_err(|error| (Stage::Transformation, error))?;
-        let transformed = self.chain.apply(record);
-        let Some(record) = transformed.map_err(|error| (Stage::Transformation, error.into()))? else {
+    fn transform<R>(&self, record: &RecordRef<'_>, send: impl FnOnce(&Outgoing<'_>) -> R) -> Result<Option<R>, Fault> {
+        let record = read(record).map_err(Fault::reading)?;
+        let Some(record) = self.chain.apply(record).map_err(Fault::transforming)? else {
             return Ok(None);
         };
         let topic = &*record.topic;
         let convert = |converter: &dyn Converter, half: &SchemaAndValue, stage| {
             let bytes = converter.from_connect(topic, half.schema.as_ref(), &half.value);
-            bytes.map_err(|error| (stage, error))
+            bytes.map_err(|error| Fault::converting(stage, converter, error))
         };
         let headers = record
             .headers
@@ -91,20 +83,17 @@ impl Encoder {
         Ok(Some(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers })))
     }
 
-    fn headers<'a>(
-        &mut self,
-        topic: &str,
-        record: &RecordRef<'a>,
-    ) -> Result<Vec<(&'a str, HeaderBytes<'a>)>, (Stage, ConvertError)> {
+    fn headers<'a>(&mut self, topic: &str, record: &RecordRef<'a>) -> Result<Vec<(&'a str, HeaderBytes<'a>)>, Fault> {
         let mut headers = Vec::with_capacity(record.header_count());
         for (key, item) in record.headers() {
             let start = self.header_buffer.len();
             let encoded = self.header.encode(topic, item, &mut self.header_buffer);
-            let bytes = match encoded.map_err(|error| (Stage::HeaderConverter, error))? {
-                Encoded::Null => HeaderBytes::Null,
-                Encoded::Same => HeaderBytes::Item(item.bytes),
-                Encoded::Appended => HeaderBytes::Buffer(start..self.header_buffer.len()),
-            };
+            let bytes =
+                match encoded.map_err(|error| Fault::converting(Stage::HeaderConverter, &*self.header, error))? {
+                    Encoded::Null => HeaderBytes::Null,
+                    Encoded::Same => HeaderBytes::Item(item.bytes),
+                    Encoded::Appended => HeaderBytes::Buffer(start..self.header_buffer.len()),
+                };
             headers.push((&**key, bytes));
         }
         Ok(headers)

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bulkhead_model::{RawConfig, TaskId};
 use tokio::sync::watch;
@@ -10,19 +9,17 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::SourceSettings;
-use super::acks::{Acks, Arrived};
 use super::encode::Encoder;
 use super::submitted::Submitted;
-use crate::batch::{RecordRef, SourceBatch};
+use super::topics::TopicCreator;
+use crate::acks::{Acks, Arrived};
+use crate::batch::SourceBatch;
 use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
-use crate::ports::{Crash, OffsetStore, PluginError, ProduceError, Producer, Sent, SourceDelivery, SourceTask};
-use crate::tolerance::{Stage, Tolerance, Verdict};
+use crate::ports::{Crash, OffsetStore, PluginError, Producer, SourceDelivery, SourceTask};
+use crate::tolerance::{Tolerance, random};
 
 /// Entries behind a hanging record that are kept at most (20 bytes each); then polling waits for it.
 const MAX_SUBMITTED: usize = 1_000_000;
-
-/// How long to wait for room in the producer's queue, if no delivery comes before.
-const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
 
 /// A source task with all it needs. The worker makes one for each run.
 pub struct SourceLoop<T, P, O> {
@@ -32,6 +29,8 @@ pub struct SourceLoop<T, P, O> {
     /// The same that the producer's session was opened with.
     pub acks: Arc<Acks>,
     pub encoder: Encoder,
+    /// None: the broker decides what becomes of topics that don't exist.
+    pub topics: Option<TopicCreator>,
     pub offsets: Arc<dyn OffsetStore>,
     pub observer: O,
     pub tolerance: Tolerance,
@@ -44,15 +43,18 @@ type Poll = AbortOnDropHandle<Result<SourceBatch, PluginError>>;
 
 /// What changes while the loop runs.
 #[derive(Default)]
-struct Progress {
-    submitted: Submitted,
-    topics: HashSet<Arc<str>>,
+pub(super) struct Progress {
+    pub(super) submitted: Submitted,
+    pub(super) topics: HashSet<Arc<str>>,
+    pub(super) topics_forgotten: u64,
     /// The first record that failed while nothing is tolerated.
-    failure: Option<TaskFailure>,
+    pub(super) failure: Option<TaskFailure>,
     /// Polls that returned records.
-    batches: u64,
+    pub(super) batches: u64,
     /// For tasks that want to hear of deliveries: sequence of each batch's first record.
-    batch_starts: Vec<(u64, u64)>,
+    pub(super) batch_starts: Vec<(u64, u64)>,
+    /// The task stops, and a record was left unsent: none may overtake it.
+    pub(super) gave_up: bool,
     retriable_polls: u32,
 }
 
@@ -147,7 +149,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             }
             Err(PluginError::Retriable(error)) => {
                 progress.retriable_polls += 1;
-                let delay = self.tolerance.delay(progress.retriable_polls);
+                let delay = self.tolerance.delay(progress.retriable_polls, random());
                 tracing::warn!(%error, attempt = progress.retriable_polls, "Poll failed and is tried again.");
                 // A wake-up is enough to look again: a stop must not wait for the delay.
                 let _ = timeout(delay, self.wanted.changed()).await;
@@ -155,111 +157,6 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             }
             Err(error) => Err(TaskFailure::Plugin { call: Call::Poll, error }),
         }
-    }
-
-    async fn send_batch(&mut self, progress: &mut Progress, batch: &SourceBatch) -> Result<(), TaskFailure> {
-        let mut offsets = progress.submitted.begin_batch(batch);
-        if self.task.wants_deliveries() {
-            progress.batch_starts.push((progress.submitted.next_sequence(), progress.batches));
-        }
-        progress.batches += 1;
-        for record in batch.records.records() {
-            let bytes = record.key.bytes.len() + record.value.bytes.len();
-            let sequence = progress.submitted.submit(batch, &mut offsets, record.index, bytes);
-            while self.send(progress, &record, sequence)? == Sent::Full {
-                let _ = timeout(QUEUE_FULL_WAIT, self.acks.arrived()).await;
-                self.take_deliveries(progress).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Encodes a record and queues it, or settles it if it was dropped or is to be skipped.
-    fn send(&mut self, progress: &mut Progress, record: &RecordRef<'_>, sequence: u64) -> Result<Sent, TaskFailure> {
-        let (producer, observer, topics) = (&self.producer, &self.observer, &mut progress.topics);
-        let sent = self.encoder.encode(record, |outgoing| {
-            if !topics.contains(outgoing.topic) {
-                topics.insert(outgoing.topic.into());
-                observer.topic_used(outgoing.topic);
-            }
-            producer.send(outgoing, sequence)
-        });
-        match sent {
-            Ok(Some(Ok(sent))) => Ok(sent),
-            Ok(None) => {
-                progress.submitted.settle(sequence);
-                Ok(Sent::Queued)
-            }
-            Ok(Some(Err(error))) => {
-                self.skip_or_fail(progress, sequence, Some(record.topic()), Stage::KafkaProduce, &error.to_string())?;
-                Ok(Sent::Queued)
-            }
-            Err((stage, error)) => {
-                self.skip_or_fail(progress, sequence, Some(record.topic()), stage, &error.to_string())?;
-                Ok(Sent::Queued)
-            }
-        }
-    }
-
-    fn skip_or_fail(
-        &self,
-        progress: &mut Progress,
-        sequence: u64,
-        topic: Option<&str>,
-        stage: Stage,
-        message: &str,
-    ) -> Result<(), TaskFailure> {
-        if self.tolerance.log {
-            tracing::error!(%stage, topic, message, "A record could not be processed.");
-        }
-        match self.tolerance.decide() {
-            Verdict::Skip => {
-                progress.submitted.settle(sequence);
-                Ok(())
-            }
-            Verdict::Fail => {
-                progress.submitted.fail(sequence);
-                let record = match topic {
-                    Some(topic) => format!("record {sequence} of this run, for topic `{topic}`,"),
-                    None => format!("record {sequence} of this run"),
-                };
-                Err(TaskFailure::Record { record, stage, message: message.to_owned() })
-            }
-        }
-    }
-
-    /// Settles what the producer has reported, and tells the task if it wants to know.
-    async fn take_deliveries(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
-        let arrived = self.acks.take();
-        self.settle(progress, &arrived);
-        if let Some(failure) = progress.failure.take() {
-            return Err(failure);
-        }
-        if arrived.written.is_empty() {
-            return Ok(());
-        }
-        let deliveries = progress.deliveries(arrived);
-        self.task.committed(deliveries).await.map_err(failed_in(Call::Committed))
-    }
-
-    fn settle(&self, progress: &mut Progress, arrived: &Arrived) {
-        for (first, end) in &arrived.acked {
-            for sequence in *first..*end {
-                progress.submitted.settle(sequence);
-            }
-        }
-        for (sequence, error) in &arrived.failed {
-            let outcome = match error {
-                ProduceError::Fatal(message) => Err(TaskFailure::Client(message.clone())),
-                ProduceError::Record(message) | ProduceError::Retriable(message) => {
-                    self.skip_or_fail(progress, *sequence, None, Stage::KafkaProduce, message)
-                }
-            };
-            if let Err(failure) = outcome {
-                progress.failure.get_or_insert(failure);
-            }
-        }
-        progress.submitted.advance();
     }
 
     async fn pause(&mut self, progress: &mut Progress, next_commit: &mut Instant) -> Result<(), TaskFailure> {
@@ -347,7 +244,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
 
 impl Progress {
     /// Sequences back to batch numbers and places.
-    fn deliveries(&mut self, arrived: Arrived) -> Vec<SourceDelivery> {
+    pub(super) fn deliveries(&mut self, arrived: Arrived) -> Vec<SourceDelivery> {
         let starts = &self.batch_starts;
         let deliveries = arrived.written.into_iter().map(|(sequence, written)| {
             let (first, batch) = starts[starts.partition_point(|(first, _)| *first <= sequence) - 1];

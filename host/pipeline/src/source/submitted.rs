@@ -209,6 +209,12 @@ impl Submitted {
 }
 
 impl BatchOffsets {
+    /// The source offset of the record submitted last.
+    pub(super) fn current<'a>(&self, batch: &'a SourceBatch) -> Option<&'a [u8]> {
+        let start = self.start as usize;
+        batch.offsets.get(start..start + self.len as usize).filter(|offset| !offset.is_empty())
+    }
+
     /// Moves on to record `index`: a length of 0 repeats the offset before.
     fn advance(&mut self, batch: &SourceBatch, index: usize) -> u32 {
         let Some(len) = batch.offset_len.get(index) else {

@@ -3,7 +3,7 @@
 use bulkhead_model::RawConfig;
 use bulkhead_model::config::{ConfigType, Typed};
 
-use super::registry::{make_predicate, make_transform};
+use super::registry::{full_name, make_predicate, make_transform};
 use super::{Predicate, Record, Transform};
 use crate::convert::ConvertError;
 
@@ -18,11 +18,14 @@ pub struct Chain {
 #[error("transform `{transform}` failed")]
 pub struct StageError {
     pub transform: String,
+    /// The full name of its class.
+    pub class: String,
     pub source: ConvertError,
 }
 
 struct Stage {
     alias: String,
+    class: String,
     transform: Box<dyn Transform>,
     guard: Option<Guard>,
 }
@@ -32,12 +35,6 @@ struct Guard {
     predicate: Box<dyn Predicate>,
     /// The answer that lets it in: false if negated.
     wanted: bool,
-}
-
-impl From<StageError> for ConvertError {
-    fn from(error: StageError) -> Self {
-        error.source.at(&format!("transform `{}`", error.transform))
-    }
 }
 
 impl Chain {
@@ -61,7 +58,7 @@ impl Chain {
     /// What becomes of a record; none if a transform drops it.
     pub fn apply(&self, mut record: Record) -> Result<Option<Record>, StageError> {
         for stage in &self.stages {
-            let failed = |source| StageError { transform: stage.alias.clone(), source };
+            let failed = |source| StageError { transform: stage.alias.clone(), class: stage.class.clone(), source };
             match stage.apply(record).map_err(failed)? {
                 Some(changed) => record = changed,
                 None => return Ok(None),
@@ -81,7 +78,8 @@ impl Stage {
             (None, Some(_)) => return Err(ConvertError::Config("`negate` needs a `predicate`".to_owned())),
             (None, None) => None,
         };
-        Ok(Self { alias, transform: make_transform(class.trim(), &own)?, guard })
+        let transform = make_transform(class.trim(), &own)?;
+        Ok(Self { alias, class: full_name(class.trim()), transform, guard })
     }
 
     fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {

@@ -8,14 +8,14 @@ use crate::convert::ConvertError;
 
 /// A pattern that is compared with whole texts.
 #[derive(Debug)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     whole: fancy_regex::Regex,
     part: fancy_regex::Regex,
 }
 
 impl Regex {
     /// The error is the reason alone.
-    pub(super) fn new(pattern: &str) -> Result<Self, String> {
+    pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let pattern = translate(pattern)?;
         let compile = |pattern: &str| fancy_regex::Regex::new(pattern).map_err(|error| error.to_string());
         // First alone, so that an unbalanced parenthesis cannot close the one added around.
@@ -23,7 +23,7 @@ impl Regex {
         Ok(Self { whole: compile(&format!("\\A(?:{pattern})\\z"))?, part })
     }
 
-    pub(super) fn matches(&self, text: &str) -> Result<bool, ConvertError> {
+    pub(crate) fn matches(&self, text: &str) -> Result<bool, ConvertError> {
         self.whole.is_match(text).map_err(|error| failed(&error))
     }
 

@@ -171,6 +171,11 @@ pub(super) fn make_transform(class: &str, config: &RawConfig) -> Made<dyn Transf
     Err(ConvertError::Config(format!("there is no transform of class {class}")))
 }
 
+/// The name of a transform's class with its package.
+pub(super) fn full_name(class: &str) -> String {
+    if class.contains('.') { class.to_owned() } else { format!("{TRANSFORMS}.{class}") }
+}
+
 /// Makes a predicate from its own part of the configuration.
 pub(super) fn make_predicate(class: &str, config: &RawConfig) -> Made<dyn Predicate> {
     let named = |known: &&Class<MakePredicate>| class == known.name || class == format!("{PREDICATES}.{}", known.name);
