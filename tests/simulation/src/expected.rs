@@ -11,10 +11,12 @@ pub struct Expected {
     pub connectors: BTreeMap<ConnectorName, Connector>,
     targets: BTreeMap<ConnectorName, TargetState>,
     deferred: BTreeMap<ConnectorName, BTreeMap<u32, RawConfig>>,
+    /// Connectors whose tasks workers can't agree on.
+    pub beyond_repair: BTreeSet<ConnectorName>,
 }
 
 /// A connector and its tasks.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Connector {
     pub config: RawConfig,
     pub tasks: Vec<RawConfig>,

@@ -36,6 +36,11 @@ impl ConfigLog {
         self.end += i64::try_from(gap).expect("a small gap");
     }
 
+    /// What a reader finds that begins now.
+    pub fn present(&self) -> impl Iterator<Item = &ConfigRecord> {
+        self.records.iter().filter_map(|entry| entry.record.as_ref())
+    }
+
     pub fn end(&self) -> i64 {
         self.end
     }
