@@ -97,6 +97,7 @@ impl SinkRun {
             },
             offset: (self.next..self.next + count as i64).collect(),
             timestamp_type: Vec::new(),
+            ..SinkBatch::default()
         }
     }
 }

@@ -106,6 +106,7 @@ fn batch() -> SinkBatch {
         },
         offset: (0..RECORDS as i64).collect(),
         timestamp_type: Vec::new(),
+        ..SinkBatch::default()
     }
 }
 

@@ -111,9 +111,10 @@ impl Known {
             },
             offset: batch.offset.clone(),
             timestamp_type: batch.timestamp_type.clone(),
-            original_topic: Vec::new(),
-            original_partition: Vec::new(),
-            original_offset: Vec::new(),
+            original_topic: batch.original_topic.clone(),
+            original_partition: batch.original_partition.clone(),
+            // Transforms leave offsets as they are.
+            original_offset: if batch.original_topic.is_empty() { Vec::new() } else { batch.offset.clone() },
         }
     }
 

@@ -30,6 +30,7 @@ fn batch(texts: &[&str]) -> SinkBatch {
         },
         offset: (0..count as i64).collect(),
         timestamp_type: Vec::new(),
+        ..SinkBatch::default()
     }
 }
 
