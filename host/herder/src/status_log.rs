@@ -125,10 +125,10 @@ impl Herder {
             let generation = i64::try_from(status.generation).unwrap_or(i64::MAX);
             membership.generation.is_some_and(|own| generation < i64::from(own))
         };
-        if let StatusKey::Instance(instance) = key
-            && record.status().is_some_and(is_older)
+        if let (StatusKey::Instance(instance), Some(said)) = (key, record.status())
+            && is_older(said)
         {
-            self.contradict(&instance);
+            self.contradict(&instance, said);
         }
     }
 
@@ -136,16 +136,19 @@ impl Herder {
     /// while.
     pub(crate) fn report_found(&mut self) {
         for instance in self.statuses.instances().collect::<Vec<_>>() {
-            self.contradict(&instance);
+            if let Some(said) = self.statuses.of(&instance).cloned() {
+                self.contradict(&instance, &said);
+            }
         }
     }
 
-    /// Says again what is the state of an instance of this worker, if the log has something else.
-    fn contradict(&mut self, instance: &Instance) {
+    /// Says again what is the state of an instance of this worker, if the log says something else. Also if
+    /// it is a farewell that came too late to be believed here: whoever reads the log anew finds it last.
+    fn contradict(&mut self, instance: &Instance, said: &Status) {
         if !self.assignment.includes(instance) || self.is_being_reported(instance) {
             return;
         }
-        let (Some(said), Some((state, version))) = (self.statuses.of(instance), self.instances.state(instance)) else {
+        let Some((state, version)) = self.instances.state(instance) else {
             return;
         };
         if said.state != state || said.worker != self.settings.worker {
