@@ -54,6 +54,11 @@ impl Kafka {
         Ok(Self { home })
     }
 
+    /// The folder with its jars, in `lib`.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// Starts a broker that keeps its data and its log in `dir`, and waits until it serves.
     pub fn start_broker(&self, dir: &Path) -> Result<Broker> {
         let [port, controller] = free_ports()?;

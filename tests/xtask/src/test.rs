@@ -53,9 +53,10 @@ fn tests(with_kafka: bool) -> anyhow::Result<()> {
         return build::run_command(&mut command);
     }
     let folder = tempfile::tempdir()?;
-    let broker = Kafka::fetch()?.start_broker(folder.path()).context("Kafka could not be started")?;
+    let kafka = Kafka::fetch()?;
+    let broker = kafka.start_broker(folder.path()).context("Kafka could not be started")?;
     println!("Kafka runs at {}", broker.address());
-    command.env("BULKHEAD_KAFKA", broker.address());
+    command.env("BULKHEAD_KAFKA", broker.address()).env("BULKHEAD_KAFKA_HOME", kafka.home());
     build::run_command(&mut command)
 }
 
