@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "what can't be had fails the test")]
 
 mod consuming;
+mod errors;
 mod groups;
 mod logs;
 mod offsets;
