@@ -9,6 +9,7 @@ use std::time::Duration;
 use bulkhead_doubles::{
     MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, QuietObserver, ScriptedSink, Sent, eventually,
 };
+use bulkhead_model::config::Mask;
 use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::control::{TaskFailure, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
@@ -82,7 +83,10 @@ impl Setup {
             ),
             observer: QuietObserver,
             tolerance: Tolerance::from_config(&self.config),
-            dead_letters: Some(DeadLetters::new(settings, id, Box::new(dead.handle()), acks)),
+            dead_letters: Some(
+                DeadLetters::new(settings, id, Box::new(dead.handle()), acks)
+                    .with_mask(Mask::new([("s3cret", "${env:SECRET}")])),
+            ),
             settings: SinkSettings {
                 flush_interval: Duration::from_millis(20),
                 flush_timeout: Duration::from_millis(100),
@@ -261,6 +265,18 @@ async fn a_transform_that_fails_is_named() {
     assert_eq!(header(sent, "class.name"), "org.apache.kafka.connect.transforms.ExtractField$Value");
     let trace = header(sent, "exception.stacktrace");
     assert!(trace.contains("transform `extract`"), "{trace}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_tell_no_secrets_and_records_stay_as_they_are() {
+    let refused = Rejection { index: 0, message: "s3cret is not welcome".to_owned() };
+    let run = Setup::new(ScriptedSink::new([Ok(vec![refused])])).start();
+    run.kafka.records("t", 0, &["of s3cret"]);
+    eventually("it is sent", SOON, || run.dead.values() == ["of s3cret"]).await;
+    let sent = &run.dead.sent()[0];
+    assert_eq!(header(sent, "exception.message"), "${env:SECRET} is not welcome");
+    let trace = header(sent, "exception.stacktrace");
+    assert!(trace.contains("${env:SECRET}") && !trace.contains("s3cret"), "{trace}");
 }
 
 #[tokio::test(start_paused = true)]

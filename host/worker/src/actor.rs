@@ -137,7 +137,11 @@ impl<S: Plugins, C: Clients> Actor<S, C> {
         self.running.remove(&instance);
         self.connectors.remove(&instance);
         self.shared.report(match trace {
-            Some(trace) => Event::Failed { run, instance, trace },
+            Some(trace) => {
+                // The worker's own properties may be in it, too, and what a panic says.
+                let trace = self.shared.settings.providers.mask(&trace).into_owned();
+                Event::Failed { run, instance, trace }
+            }
             None => Event::Stopped { run, instance },
         });
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use bulkhead_model::config::Mask;
 use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
@@ -88,7 +89,7 @@ async fn run<S: Plugins, C: Clients>(shared: Arc<Shared<S, C>>, start: Start, st
     };
     // A task's references are those of its connector; whatever else looks like one is text.
     let (connector, config) = (resolution.apply(&start.connector), resolution.apply(&start.config));
-    let trace = run_resolved(shared, Start { connector, config, ..start }, steered).await?;
+    let trace = run_resolved(shared, Start { connector, config, ..start }, steered, resolution.secrets()).await?;
     failed(resolution.mask(&trace).into_owned())
 }
 
@@ -101,6 +102,7 @@ async fn run_resolved<S: Plugins, C: Clients>(
     shared: Arc<Shared<S, C>>,
     start: Start,
     steered: Steered,
+    secrets: &Mask,
 ) -> Option<String> {
     let class = start.connector.connector_class().unwrap_or_default();
     let kind = match shared.plugins.catalog().connector(class) {
@@ -110,7 +112,7 @@ async fn run_resolved<S: Plugins, C: Clients>(
         }
     };
     let ended = match kind {
-        PluginKind::Sink => run_sink(&shared, &start, steered).await,
+        PluginKind::Sink => run_sink(&shared, &start, steered, secrets).await,
         _ => run_source(&shared, &start, steered).await,
     };
     match ended {
@@ -155,10 +157,11 @@ async fn run_sink<S: Plugins, C: Clients>(
     shared: &Arc<Shared<S, C>>,
     start: &Start,
     steered: Steered,
+    secrets: &Mask,
 ) -> Result<(), String> {
     let converters = converters(shared, start)?;
     let chain = chain(start)?;
-    let dead_letters = dead_letters(shared, start).await?;
+    let dead_letters = dead_letters(shared, start).await?.map(|queue| queue.with_mask(secrets.clone()));
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
     let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;

@@ -105,6 +105,11 @@ impl Resolution {
         self.mask.apply(text)
     }
 
+    /// All secrets that [`Self::mask`] takes out.
+    pub fn secrets(&self) -> &Mask {
+        &self.mask
+    }
+
     /// A value for people, of a key that has no reference: what it has in common with a short secret is
     /// chance.
     pub fn mask_value(&self, text: &str) -> String {

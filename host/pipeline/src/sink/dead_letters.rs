@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bulkhead_model::config::Mask;
 use bulkhead_model::{RawConfig, TaskId};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -27,6 +28,8 @@ pub struct DeadLetters {
     task: TaskId,
     producer: Box<dyn Producer>,
     acks: Arc<Acks>,
+    /// What headers about a fault must not tell.
+    mask: Mask,
     sent: u64,
     acknowledged: u64,
 }
@@ -66,7 +69,12 @@ impl DeadLetterSettings {
 impl DeadLetters {
     /// `acks` is what the producer's session was opened with.
     pub fn new(settings: DeadLetterSettings, task: TaskId, producer: Box<dyn Producer>, acks: Arc<Acks>) -> Self {
-        Self { settings, task, producer, acks, sent: 0, acknowledged: 0 }
+        Self { settings, task, producer, acks, mask: Mask::default(), sent: 0, acknowledged: 0 }
+    }
+
+    /// Keeps these secrets out of what headers say of a fault. The records themselves stay as they are.
+    pub fn with_mask(self, mask: Mask) -> Self {
+        Self { mask, ..self }
     }
 
     /// Hands a record to the producer: its own key, value, headers and timestamp, and perhaps what went
@@ -129,6 +137,7 @@ impl DeadLetters {
 
     /// In Connect's order.
     fn context(&self, original: &Original, fault: &Fault) -> Vec<(&'static str, String)> {
+        let told = |text: &str| shortened(self.mask.apply(text).into_owned());
         vec![
             ("__connect.errors.topic", original.topic.to_string()),
             ("__connect.errors.partition", original.partition.to_string()),
@@ -138,8 +147,8 @@ impl DeadLetters {
             ("__connect.errors.stage", fault.stage.to_string()),
             ("__connect.errors.class.name", fault.class.clone()),
             ("__connect.errors.exception.class.name", fault.exception.to_owned()),
-            ("__connect.errors.exception.message", shortened(fault.message.clone())),
-            ("__connect.errors.exception.stacktrace", shortened(fault.trace())),
+            ("__connect.errors.exception.message", told(&fault.message)),
+            ("__connect.errors.exception.stacktrace", told(&fault.trace())),
         ]
     }
 }

@@ -8,6 +8,7 @@ mod directory;
 mod environment;
 mod file;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
@@ -122,6 +123,11 @@ impl Providers {
         let resolution = Resolution::new(config, &answers);
         self.secrets.remember(&resolution);
         resolution
+    }
+
+    /// A text for people, without any value that any configuration has referred to.
+    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.secrets.mask(text)
     }
 
     /// Whether there is anything to ask for.
