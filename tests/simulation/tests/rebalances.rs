@@ -1,5 +1,7 @@
 //! Acceptance: how workers share their work (numbers of the specification's checklist).
 
+#![allow(clippy::unwrap_used)]
+
 use bulkhead_herder::protocol::ConnectProtocol;
 use bulkhead_simulation::cluster::{Cluster, create, instance};
 use bulkhead_simulation::{Conditions, Fault, SESSION_TIMEOUT, Trouble};

@@ -1,5 +1,7 @@
 //! Acceptance: requests, at whatever worker and moment (numbers of the specification's checklist).
 
+#![allow(clippy::unwrap_used)]
+
 use bulkhead_herder::api::{Refusal, Reply, Request};
 use bulkhead_model::offset::OffsetEntry;
 use bulkhead_model::{ConnectorName, TargetState};

@@ -74,7 +74,7 @@ impl World {
         !self.broker_down && self.process(id).is_some_and(|process| !process.link.cut)
     }
 
-    pub(super) fn to_coordinator(&mut self, ask: Ask) {
+    pub(super) fn ask_coordinator(&mut self, ask: Ask) {
         if self.reaches_coordinator(ask.from) {
             let from = ask.from;
             self.note(|| format!("coordinator <- w{} {}", from.worker, ask.in_short()));
@@ -118,7 +118,7 @@ impl World {
         self.of_coordinator(outputs);
     }
 
-    pub(super) fn to_client(&mut self, id: ProcessId, ticket: Ticket, answer: Answer) {
+    pub(super) fn answer_client(&mut self, id: ProcessId, ticket: Ticket, answer: Answer) {
         if self.reaches_coordinator(id) {
             self.note(|| format!("w{} <- coordinator: {}", id.worker, answer.in_short()));
             self.with_client(id, |client| client.answered(ticket, answer));
