@@ -155,3 +155,49 @@ fn pooled(pool: &mut Vec<Arc<str>>, name: &Arc<str>) -> u32 {
         pool.len() - 1
     }) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_model::RawConfig;
+
+    use super::*;
+    use crate::convert::{Converters, Role, create};
+    use crate::transform::Chain;
+
+    fn decoded(pattern: &str) -> SinkBatch {
+        let string = |role| create("StringConverter", &RawConfig::new(), role).unwrap();
+        let converters =
+            Converters { key: string(Role::Key), value: string(Role::Value), header: string(Role::Header) };
+        let chain = Chain::new(&RawConfig::from([
+            ("transforms", "rename"),
+            ("transforms.rename.type", "org.apache.kafka.connect.transforms.RegexRouter"),
+            ("transforms.rename.regex", pattern),
+            ("transforms.rename.replacement", "all"),
+        ]));
+        let consumed = Consumed {
+            topics: vec!["a".into(), "b".into()],
+            topic: vec![0, 1],
+            partition: vec![4, 5],
+            offset: vec![7, 8],
+            timestamp: vec![1, 2],
+            timestamp_type: vec![1, 1],
+            key_len: vec![-1, -1],
+            value_len: vec![1, 1],
+            header_count: vec![0, 0],
+            data: bytes::Bytes::from_static(b"xy"),
+            ..Consumed::default()
+        };
+        Decoder::new(converters, chain.unwrap()).decode(consumed).batch
+    }
+
+    #[test]
+    fn where_records_were_read_is_said_once_a_transform_has_moved_one() {
+        let batch = decoded("b");
+        let topics = |column: &[u32]| column.iter().map(|at| &*batch.records.topics[*at as usize]).collect::<Vec<_>>();
+        assert_eq!(topics(&batch.records.topic), ["a", "all"]);
+        assert_eq!(topics(&batch.original_topic), ["a", "b"]);
+        assert_eq!(batch.original_partition, [4, 5]);
+        let unmoved = decoded("c");
+        assert!(unmoved.original_topic.is_empty() && unmoved.original_partition.is_empty());
+    }
+}

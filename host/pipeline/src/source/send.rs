@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::run::{Progress, SourceLoop};
 use super::submitted::BatchOffsets;
@@ -19,6 +19,9 @@ const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
 
 /// Between two tries to make a topic.
 const TOPIC_RETRY: Duration = Duration::from_millis(100);
+
+/// How long a task that is to stop waits for a topic to be made.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What one try to send a record came to.
 enum Step {
@@ -138,7 +141,16 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
     /// Makes a topic, as often as it takes: what may pass is no reason to fail.
     async fn make_topic(&mut self, topic: &str) -> Result<Flow, TaskFailure> {
         let Some(creator) = &mut self.topics else { return Ok(Flow::Next) };
-        match creator.ensure(topic).await {
+        let mut wanted = self.wanted.clone();
+        let stopped = async {
+            let _ = wanted.wait_for(|wanted| *wanted == Wanted::Stop).await;
+            sleep(STOP_PATIENCE).await;
+        };
+        let made = tokio::select! {
+            made = creator.ensure(topic) => made,
+            () = stopped => return Ok(Flow::GiveUp),
+        };
+        match made {
             Ok(()) => Ok(Flow::Next),
             Err(TopicError::Retriable(error)) => {
                 tracing::warn!(topic, error, "A topic could not be looked up or created and is tried again.");
