@@ -21,7 +21,7 @@ use bulkhead_model::WorkerId;
 use bulkhead_pipeline::ports::{OffsetStore, Plugins};
 use bulkhead_rest::{Client, Metrics};
 use bulkhead_sandbox::Sandbox;
-use bulkhead_worker::Worker;
+use bulkhead_worker::{Secrets, Worker};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
@@ -71,9 +71,10 @@ struct Wired {
 
 /// Runs the worker until it is told to end by SIGTERM or SIGINT, or can't go on.
 pub async fn run(arguments: ConnectDistributed) -> anyhow::Result<()> {
-    let loggers = telemetry::init();
+    let secrets = Secrets::default();
+    let loggers = telemetry::init(secrets.clone());
     let mut signals = Signals::new()?;
-    let (settings, cluster) = settings::distributed(&arguments.worker)?;
+    let (settings, cluster) = settings::distributed(&arguments.worker, &secrets)?;
     let listeners = Listeners::bind(&settings.rest).await?;
     let worker = settings.worker_id(listeners.address()?);
     let metrics = Metrics::default();

@@ -14,7 +14,7 @@ use bulkhead_kafka::{KafkaClients, MockBroker};
 use bulkhead_pipeline::ports::{OffsetStore, Plugins};
 use bulkhead_rest::HerderHandle;
 use bulkhead_sandbox::Sandbox;
-use bulkhead_worker::Worker;
+use bulkhead_worker::{Secrets, Worker};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::ConnectStandalone;
@@ -31,11 +31,12 @@ pub(crate) const KAFKA_START: Duration = Duration::from_secs(15);
 
 /// Runs the worker until it is told to end by SIGTERM or SIGINT.
 pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
-    let loggers = telemetry::init();
+    let secrets = Secrets::default();
+    let loggers = telemetry::init(secrets.clone());
     let mut signals = Signals::new()?;
     let embedded = embedded_kafka(&arguments)?;
     let forced = embedded.as_ref().map(MockBroker::worker_properties).unwrap_or_default();
-    let (settings, offsets) = settings::standalone(&arguments.worker, &forced)?;
+    let (settings, offsets) = settings::standalone(&arguments.worker, &forced, &secrets)?;
     let files = connector_files(&arguments.connectors)?;
     let offsets = OffsetFile::open(&offsets)?;
     let listeners = Listeners::bind(&settings.rest).await?;

@@ -12,6 +12,7 @@ pub(super) const RESTART_POLICY: &str = "restart.policy";
 pub(super) const RESTART_BACKOFF: &str = "restart.backoff.ms";
 pub(super) const RESTART_BACKOFF_MAX: &str = "restart.backoff.max.ms";
 pub(super) const RESTART_RESET: &str = "restart.reset.ms";
+pub(super) const CONFIG_PROVIDERS: &str = "config.providers";
 pub(super) const OFFSET_FILE: &str = "offset.storage.file.filename";
 
 pub(super) const GROUP_ID: &str = "group.id";
@@ -81,6 +82,9 @@ const COMMON: &[Row] = &[
      "What the ids of the worker's own clients begin with. Without it: the group's name."),
     ("topic.creation.enable", Boolean, Is("true"), Any,
      "Whether source connectors may have topics made as they describe."),
+    (CONFIG_PROVIDERS, List, Is(""), Any,
+     "Names of providers of values for `${name:path:key}` in configurations; a provider has `config.providers.<name>.class`, \
+      and `config.providers.<name>.param.*` for its own settings."),
     (RESTART_POLICY, Text, Is("none"), OneOfAnyCase(&["none", "on-failure"]),
      "Whether what failed is restarted by itself, for connectors that don't say."),
     (RESTART_BACKOFF, Long, Is("1000"), AtLeast("1"),

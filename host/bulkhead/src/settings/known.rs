@@ -24,9 +24,10 @@ const ELSEWHERE: &[&str] = &[
 ];
 
 /// Whole families: client properties, whose own checks warn of what has no counterpart, settings of
-/// converters, and settings of topics that have to be made.
+/// converters and config providers, and settings of topics that have to be made.
 const FAMILIES: &[&str] = &[
     "admin.",
+    "config.providers.",
     "config.storage.",
     "consumer.",
     "header.converter.",
@@ -54,7 +55,6 @@ const POINTLESS: &[&str] = &[
 
 /// Connect's, but not heeded here: whoever sets them should know.
 const WITHOUT_EFFECT: &[&str] = &[
-    "config.providers",
     "connector.client.config.override.allowlist",
     "connector.client.config.override.policy",
     "header.converter.plugin.version",
@@ -65,7 +65,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 ];
 
 /// Families of the same kind.
-const FAMILIES_WITHOUT_EFFECT: &[&str] = &["config.providers.", "listeners.https.", "metrics.context."];
+const FAMILIES_WITHOUT_EFFECT: &[&str] = &["listeners.https.", "metrics.context."];
 
 /// Values with which having no effect is right.
 const HARMLESS: &[(&str, &str)] = &[("connector.client.config.override.policy", "All")];
@@ -137,6 +137,8 @@ mod tests {
             "ssl.truststore.location",
             "metrics.num.samples",
             "plugin.path",
+            "config.providers",
+            "config.providers.file.class",
             "sandbox.threads",
             "sandbox.thread",
         ];
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn what_connect_has_and_we_have_not_is_told_apart_unless_it_says_what_holds_anyway() {
         let policy = "connector.client.config.override.policy";
-        let keys = ["config.providers", "config.providers.file.class", policy];
+        let keys = ["listeners.https.ssl.protocol", "rest.extension.classes", policy];
         let expected = format!("unknown [] without effect {keys:?}");
         assert_eq!(check(WorkerMode::Standalone, &keys), expected);
         let properties = RawConfig::from([(policy, "All"), ("metric.reporters", "")]);

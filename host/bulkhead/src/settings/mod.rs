@@ -6,6 +6,7 @@
 mod cluster;
 mod keys;
 mod known;
+mod references;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +18,13 @@ use bulkhead_herder::{Mode, RestartPolicy};
 use bulkhead_model::config::{ConfigDef, TypedConfig};
 use bulkhead_model::{RawConfig, WorkerId};
 use bulkhead_rest::TopicTracking;
+use bulkhead_worker::Secrets;
 
 use crate::properties::{self, PropertiesFileError};
 
 pub use cluster::{ClusterSettings, Logs};
 pub use known::Unheeded;
+use references::Resolved;
 
 /// Which of Connect's two kinds of worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +56,42 @@ pub enum SettingsError {
 }
 
 /// Reads the file of a standalone worker: settings, and the file of offsets. `forced` is set whatever
-/// the file says.
-pub fn standalone(path: &Path, forced: &RawConfig) -> Result<(WorkerSettings, PathBuf), SettingsError> {
+/// the file says. `secrets` learns what references in the file stand for.
+pub fn standalone(
+    path: &Path,
+    forced: &RawConfig,
+    secrets: &Secrets,
+) -> Result<(WorkerSettings, PathBuf), SettingsError> {
     let mut properties = properties::read(path)?;
     for (key, value) in forced.iter() {
         properties.set(key, value);
     }
-    let read = || {
-        let (settings, config) = WorkerSettings::new(&properties, WorkerMode::Standalone)?;
-        Ok((settings, PathBuf::from(config.text(keys::OFFSET_FILE).unwrap_or_default())))
-    };
-    read().map_err(|problems| SettingsError::Wrong { path: path.to_owned(), problems })
+    parse_standalone(&properties, secrets).map_err(|problems| SettingsError::Wrong { path: path.to_owned(), problems })
 }
 
 /// Reads the file of a distributed worker.
-pub fn distributed(path: &Path) -> Result<(WorkerSettings, ClusterSettings), SettingsError> {
+pub fn distributed(path: &Path, secrets: &Secrets) -> Result<(WorkerSettings, ClusterSettings), SettingsError> {
     let properties = properties::read(path)?;
     let wrong = |problems| SettingsError::Wrong { path: path.to_owned(), problems };
-    parse_distributed(&properties).map_err(wrong)
+    parse_distributed(&properties, secrets).map_err(wrong)
 }
 
-fn parse_distributed(properties: &RawConfig) -> Result<(WorkerSettings, ClusterSettings), Vec<String>> {
-    let (settings, config) = WorkerSettings::new(properties, WorkerMode::Distributed)?;
-    let cluster = ClusterSettings::new(properties, &config, &settings.kafka)?;
-    Ok((settings, cluster))
+fn parse_standalone(properties: &RawConfig, secrets: &Secrets) -> Result<(WorkerSettings, PathBuf), Vec<String>> {
+    let resolved = Resolved::new(properties, secrets.clone())?;
+    let read = WorkerSettings::new(&resolved, WorkerMode::Standalone).map_err(|problems| resolved.masked(problems));
+    read.map(|(settings, config)| (settings, PathBuf::from(config.text(keys::OFFSET_FILE).unwrap_or_default())))
+}
+
+fn parse_distributed(
+    properties: &RawConfig,
+    secrets: &Secrets,
+) -> Result<(WorkerSettings, ClusterSettings), Vec<String>> {
+    let resolved = Resolved::new(properties, secrets.clone())?;
+    let read = WorkerSettings::new(&resolved, WorkerMode::Distributed).and_then(|(settings, config)| {
+        let cluster = ClusterSettings::new(&resolved.properties, &config, &settings.kafka)?;
+        Ok((settings, cluster))
+    });
+    read.map_err(|problems| resolved.masked(problems))
 }
 
 /// All keys with a definition that such a worker reads.
@@ -86,11 +101,13 @@ fn definitions(mode: WorkerMode) -> [ConfigDef; 2] {
 
 impl WorkerSettings {
     /// The error is everything that is wrong, as far as it can be seen.
-    fn new(properties: &RawConfig, mode: WorkerMode) -> Result<(Self, TypedConfig), Vec<String>> {
+    fn new(resolved: &Resolved, mode: WorkerMode) -> Result<(Self, TypedConfig), Vec<String>> {
+        let properties = &resolved.properties;
         Unheeded::of(properties, &definitions(mode)).warn();
         let config = keys::definition(mode).parse(properties);
         let rest = bulkhead_rest::Settings::from_properties(properties).map_err(in_words);
         let worker = bulkhead_worker::Settings::from_properties(properties).map_err(in_words);
+        let worker = worker.map(|worker| bulkhead_worker::Settings { providers: resolved.providers.clone(), ..worker });
         let grants = match mode {
             WorkerMode::Standalone => bulkhead_sandbox::Mode::Standalone,
             WorkerMode::Distributed => bulkhead_sandbox::Mode::Distributed,

@@ -24,7 +24,9 @@ fn properties(more: &[(&str, &str)]) -> RawConfig {
 }
 
 fn cluster(more: &[(&str, &str)]) -> Result<ClusterSettings, String> {
-    parse_distributed(&properties(more)).map(|(_, cluster)| cluster).map_err(|problems| problems.join("; "))
+    parse_distributed(&properties(more), &Secrets::default())
+        .map(|(_, cluster)| cluster)
+        .map_err(|problems| problems.join("; "))
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn defaults_are_those_of_connect() {
 #[test]
 fn what_failed_stays_so_unless_the_worker_says_otherwise() {
     let policy = |more: &[_]| {
-        let (settings, _) = parse_distributed(&properties(more)).unwrap();
+        let (settings, _) = parse_distributed(&properties(more), &Secrets::default()).unwrap();
         settings.herder(Mode::Standalone, WorkerId("w:1".into())).restart
     };
     assert_eq!(policy(&[]), RestartPolicy::default());
@@ -147,7 +149,7 @@ fn all_that_is_missing_is_said_at_once() {
     for key in ["group.id", "value.converter", "config.storage.topic"] {
         incomplete.remove(key);
     }
-    let problems = parse_distributed(&incomplete).map(|_| ()).unwrap_err();
+    let problems = parse_distributed(&incomplete, &Secrets::default()).map(|_| ()).unwrap_err();
     let missing = |key: &str| format!("Missing required configuration \"{key}\" which has no default value.");
     let listener = "`nonsense` in `listeners` is no listener; it must look like `http://host:port`".to_owned();
     let expected = [missing("value.converter"), missing("group.id"), missing("config.storage.topic"), listener];
@@ -159,7 +161,41 @@ fn a_standalone_worker_needs_no_group_but_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("worker.properties");
     fs::write(&path, "key.converter=a\nvalue.converter=b\nplugin.path=/p\nsandbox.cache.dir=/c\n").unwrap();
-    let error = standalone(&path, &RawConfig::from([("bootstrap.servers", "127.0.0.1:1")])).unwrap_err();
+    let error =
+        standalone(&path, &RawConfig::from([("bootstrap.servers", "127.0.0.1:1")]), &Secrets::default()).unwrap_err();
     let expected = "Missing required configuration \"offset.storage.file.filename\" which has no default value.";
     assert_eq!(error.to_string(), format!("{}: {expected}", path.display()));
+}
+
+/// Settings of a worker that has a file provider, with `session.timeout.ms` and `client.id` from a file.
+fn with_provider(file: &str) -> Result<ClusterSettings, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secrets.properties");
+    std::fs::write(&path, file).unwrap();
+    let reference = |key: &str| format!("${{f:{}:{key}}}", path.display());
+    cluster(&[
+        ("config.providers", "f"),
+        ("config.providers.f.class", "org.apache.kafka.common.config.provider.FileConfigProvider"),
+        ("config.providers.f.param.allowed.paths", folder.path().to_str().unwrap()),
+        ("session.timeout.ms", &reference("timeout")),
+        ("client.id", &reference("id")),
+    ])
+}
+
+#[test]
+fn a_workers_own_file_may_hold_references() {
+    let cluster = with_provider("timeout=12345\nid=me").unwrap();
+    assert_eq!((cluster.session_timeout, cluster.client_id.as_deref()), (Duration::from_millis(12_345), Some("me")));
+}
+
+#[test]
+fn a_reference_without_value_is_named() {
+    let error = with_provider("timeout=12345").unwrap_err();
+    assert!(error.contains(":id} in configuration client.id can't be resolved"), "{error}");
+}
+
+#[test]
+fn a_wrong_value_is_not_told_if_it_was_a_secret() {
+    let error = with_provider("timeout=S3CRET-42\nid=me").unwrap_err();
+    assert!(error.contains("session.timeout.ms") && !error.contains("S3CRET"), "{error}");
 }
