@@ -91,10 +91,9 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
                     let _ = answer.send(self.task_configs(&config).await);
                     Ok(())
                 }
-                wants = wants_reconfiguration(self.instance.as_ref()) => match wants {
-                    Ok(()) => Ok(self.report_reconfiguration()),
-                    Err(error) => Err(self.in_words(&error)),
-                },
+                wants = wants_reconfiguration(self.instance.as_ref()) => {
+                    wants.map(|()| self.report_reconfiguration()).map_err(|error| self.in_words(&error))
+                }
             };
             if let Err(error) = outcome {
                 return Some(error);
