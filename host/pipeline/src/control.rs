@@ -1,10 +1,11 @@
 //! How the worker steers a loop, and what the loop tells it.
 
 use std::fmt;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::ports::{Crash, PluginError};
+use crate::ports::{Crash, ErrorInfo, PluginError};
 use crate::tolerance::Stage;
 
 /// What is wanted of a running task; carried by a `watch` channel, so that only the newest counts.
@@ -35,6 +36,9 @@ pub enum TaskFailure {
     /// The plugin said so, or the sandbox ended it.
     #[error("{call}: {error}")]
     Plugin { call: Call, error: PluginError },
+    /// The plugin asked for another try for longer than is allowed.
+    #[error("{call}: {error} (tried again for {after:?}: errors.retry.timeout)")]
+    GaveUp { call: Call, error: ErrorInfo, after: Duration },
     /// A record could not be processed, and `errors.tolerance` is `none`.
     #[error("{record} failed at stage {stage}: {message} (with errors.tolerance=all it would be skipped)")]
     Record { record: String, stage: Stage, message: String },
@@ -62,7 +66,7 @@ impl TaskFailure {
     pub fn trace(&self) -> String {
         match self {
             Self::Plugin { error: PluginError::Crashed(Crash { trace, .. }), .. } => trace.clone(),
-            Self::Plugin { .. } | Self::Record { .. } | Self::Client(_) => self.to_string(),
+            Self::Plugin { .. } | Self::GaveUp { .. } | Self::Record { .. } | Self::Client(_) => self.to_string(),
         }
     }
 }

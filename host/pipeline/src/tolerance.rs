@@ -2,9 +2,9 @@
 //!
 //! Start at [`Tolerance::judge`], which both loops ask about every [`Fault`].
 //!
-//! As in Connect, `errors.retry.timeout` bounds the tries of one operation on one record that failed in a
-//! way that may pass. Converters and transforms never fail so; a `poll` or `put` that does is repeated
-//! until it succeeds, whatever the time-out.
+//! `errors.retry.timeout` bounds the tries of what failed in a way that may pass. Of records that is
+//! sending; converters and transforms never fail so. A `poll` or `put` is bounded as well, unlike in
+//! Connect, but only by a time-out above 0: with the default it is repeated until it succeeds.
 
 mod fault;
 
@@ -104,6 +104,21 @@ impl Tolerance {
         (left > Duration::ZERO).then_some(delay.min(left))
     }
 
+    /// The same for a call into the task, which is tried without end unless there is a time-out above 0.
+    /// `asked` is the wait that the task asks for.
+    pub fn retry_call(
+        &self,
+        attempt: u32,
+        elapsed: Duration,
+        random: u64,
+        asked: Option<Duration>,
+    ) -> Option<Duration> {
+        let delay = asked.unwrap_or_else(|| self.delay(attempt, random));
+        let Some(timeout) = self.retry_timeout.filter(|timeout| !timeout.is_zero()) else { return Some(delay) };
+        let left = timeout.saturating_sub(elapsed);
+        (left > Duration::ZERO).then_some(delay.min(left))
+    }
+
     /// The wait after failure number `attempt` (from 1): 300 ms, doubled each time; once that is above
     /// `errors.retry.delay.max.ms`, anything below it.
     pub fn delay(&self, attempt: u32, random: u64) -> Duration {
@@ -147,6 +162,18 @@ mod tests {
         assert_eq!(tolerance("1000").retry(4, millis(1000), 0), None);
         assert_eq!(tolerance("0").retry(1, Duration::ZERO, 0), None);
         assert_eq!(tolerance("-1").retry(3, Duration::MAX, 0), Some(millis(1200)));
+    }
+
+    #[test]
+    fn calls_are_tried_without_end_unless_a_time_out_is_set() {
+        let millis = Duration::from_millis;
+        let tolerance = |timeout| Tolerance::from_config(&RawConfig::from([("errors.retry.timeout", timeout)]));
+        for endless in ["0", "-1"] {
+            assert_eq!(tolerance(endless).retry_call(1, Duration::MAX, 0, None), Some(millis(300)));
+        }
+        assert_eq!(tolerance("1000").retry_call(1, millis(0), 0, Some(millis(7))), Some(millis(7)));
+        assert_eq!(tolerance("1000").retry_call(2, millis(999), 0, None), Some(millis(1)));
+        assert_eq!(tolerance("1000").retry_call(9, millis(1000), 0, None), None);
     }
 
     #[test]

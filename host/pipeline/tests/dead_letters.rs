@@ -328,6 +328,19 @@ async fn a_target_that_is_away_sends_nothing_to_the_queue_and_a_stop_ends_the_wa
     assert!(run.dead.values().is_empty());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_target_that_stays_away_fails_the_task_once_the_time_out_is_over() {
+    let away = || Err(PluginError::Retriable(ErrorInfo { message: "away".to_owned(), causes: Vec::new() }));
+    let run = Setup::new(ScriptedSink::new((0..20).map(|_| away()))).set("errors.retry.timeout", "35").start();
+    run.kafka.records("t", 0, &["a"]);
+    let (task, dead, kafka) = (run.task.clone(), run.dead.handle(), run.kafka.clone());
+    let failure = run.failure().await;
+    assert!(failure.starts_with("put: away (tried again for 3"), "{failure}");
+    assert!(task.log().iter().filter(|line| *line == "put a").count() > 2);
+    assert!(dead.values().is_empty());
+    assert!(!kafka.log().iter().any(|line| line.starts_with("commit")));
+}
+
 #[tokio::test]
 async fn the_topic_is_made_with_one_partition_unless_it_is_there() {
     let config = RawConfig::from([

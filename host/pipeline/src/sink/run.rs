@@ -68,6 +68,7 @@ struct Delivered {
 struct Redelivery {
     delivered: Delivered,
     attempt: u32,
+    since: Instant,
     at: Instant,
 }
 
@@ -152,7 +153,7 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                 let span = Span::of(&consumed);
                 self.note_topics(progress, &consumed);
                 let (batch, fetch) = self.convert(consumed).await?;
-                self.put(progress, Delivered { batch, fetch, span }, 1).await
+                self.put(progress, Delivered { batch, fetch, span }, None).await
             }
         }
     }
@@ -185,7 +186,13 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         Ok(())
     }
 
-    async fn put(&mut self, progress: &mut Progress, delivered: Delivered, attempt: u32) -> Result<(), TaskFailure> {
+    /// `tried` says how often `put` has failed with this batch, and since when.
+    async fn put(
+        &mut self,
+        progress: &mut Progress,
+        delivered: Delivered,
+        tried: Option<(u32, Instant)>,
+    ) -> Result<(), TaskFailure> {
         progress.puts += 1;
         match self.task.put(&delivered.batch).await {
             Ok(rejections) => {
@@ -204,10 +211,14 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                 let mut control = self.task.take_control();
                 self.reported(progress, Some(&delivered.fetch), std::mem::take(&mut control.reported)).await?;
                 let asked = control.retry_after_ms.map(|ms| Duration::from_millis(u64::from(ms)));
-                let delay = asked.unwrap_or_else(|| self.tolerance.delay(attempt, random()));
+                let (tries, since) = tried.unwrap_or_else(|| (0, Instant::now()));
+                let (attempt, after) = (tries + 1, since.elapsed());
+                let Some(delay) = self.tolerance.retry_call(attempt, after, random(), asked) else {
+                    return Err(TaskFailure::GaveUp { call: Call::Put, error, after });
+                };
                 tracing::warn!(%error, attempt, ?delay, "Put failed and is tried again.");
                 let at = Instant::now() + delay;
-                progress.redelivery = Some(Redelivery { delivered, attempt: attempt + 1, at });
+                progress.redelivery = Some(Redelivery { delivered, attempt, since, at });
                 self.consumer.pause(&progress.positions.partitions()).map_err(client)?;
                 self.carry_out(progress, control).await
             }
@@ -221,7 +232,9 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
 
     async fn put_again(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
         match progress.redelivery.take() {
-            Some(Redelivery { delivered, attempt, .. }) => self.put(progress, delivered, attempt).await,
+            Some(Redelivery { delivered, attempt, since, .. }) => {
+                self.put(progress, delivered, Some((attempt, since))).await
+            }
             None => Ok(()),
         }
     }

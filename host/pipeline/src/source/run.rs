@@ -56,6 +56,7 @@ pub(super) struct Progress {
     /// The task stops, and a record was left unsent: none may overtake it.
     pub(super) gave_up: bool,
     retriable_polls: u32,
+    retriable_since: Option<Instant>,
 }
 
 impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
@@ -144,12 +145,16 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
     ) -> Result<Option<SourceBatch>, TaskFailure> {
         match polled {
             Ok(batch) => {
-                progress.retriable_polls = 0;
+                (progress.retriable_polls, progress.retriable_since) = (0, None);
                 Ok(Some(batch).filter(|batch| !batch.records.is_empty()))
             }
             Err(PluginError::Retriable(error)) => {
                 progress.retriable_polls += 1;
-                let delay = self.tolerance.delay(progress.retriable_polls, random());
+                let after = progress.retriable_since.get_or_insert_with(Instant::now).elapsed();
+                let delay = self.tolerance.retry_call(progress.retriable_polls, after, random(), None);
+                let Some(delay) = delay else {
+                    return Err(TaskFailure::GaveUp { call: Call::Poll, error, after });
+                };
                 tracing::warn!(%error, attempt = progress.retriable_polls, "Poll failed and is tried again.");
                 // A wake-up is enough to look again: a stop must not wait for the delay.
                 let _ = timeout(delay, self.wanted.changed()).await;
