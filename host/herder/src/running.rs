@@ -59,6 +59,8 @@ impl Herder {
                     self.command(Command::SetTarget { run, instance: instance.clone(), target });
                 }
                 Action::Report { state, version } => self.report(instance, state, version),
+                // What was configured anew meanwhile has another status by now, or will have.
+                Action::Forget if self.cluster.has(instance) => {}
                 Action::Forget => self.forget_status(instance),
             }
         }

@@ -125,10 +125,11 @@ impl Herder {
             let generation = i64::try_from(status.generation).unwrap_or(i64::MAX);
             membership.generation.is_some_and(|own| generation < i64::from(own))
         };
-        if let (StatusKey::Instance(instance), Some(said)) = (key, record.status())
-            && is_older(said)
-        {
-            self.contradict(&instance, said);
+        match (key, record.status()) {
+            (StatusKey::Instance(instance), Some(said)) if is_older(said) => self.contradict(&instance, said),
+            // It was stopped elsewhere before it was configured anew and came here.
+            (StatusKey::Instance(instance), None) => self.insist(&instance),
+            (StatusKey::Instance(_) | StatusKey::Topic(..), _) => {}
         }
     }
 
@@ -145,13 +146,18 @@ impl Herder {
     /// Says again what is the state of an instance of this worker, if the log says something else. Also if
     /// it is a farewell that came too late to be believed here: whoever reads the log anew finds it last.
     fn contradict(&mut self, instance: &Instance, said: &Status) {
+        let is_so = self.instances.state(instance).is_some_and(|(state, _)| state == said.state);
+        if !is_so || said.worker != self.settings.worker {
+            self.insist(instance);
+        }
+    }
+
+    /// Says again what is the state of an instance, if it is this worker's.
+    fn insist(&mut self, instance: &Instance) {
         if !self.assignment.includes(instance) || self.is_being_reported(instance) {
             return;
         }
-        let Some((state, version)) = self.instances.state(instance) else {
-            return;
-        };
-        if said.state != state || said.worker != self.settings.worker {
+        if let Some((state, version)) = self.instances.state(instance) {
             self.report(instance, state, version);
         }
     }

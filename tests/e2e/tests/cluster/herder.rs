@@ -151,6 +151,23 @@ fn g49_pause_and_resume_in_quick_succession_end_in_the_last_state() {
     check_single(&cluster, &connectors);
 }
 
+#[test]
+fn a_task_that_starts_paused_runs_when_it_is_resumed() {
+    let Some(mut cluster) = cluster("paused-start", 1) else { return };
+    let connectors = witness::create(&cluster, &cluster.rest(0), 1);
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    cluster.rest(0).must("PUT", "/connectors/w0/pause", None).unwrap();
+    cluster.rest(0).wait("w0", "PAUSED", 1).unwrap();
+    cluster.terminate(0).unwrap();
+    cluster.start(0).unwrap();
+    cluster.rest(0).wait("w0", "PAUSED", 1).unwrap();
+    let before = lives(&cluster, "w0");
+    cluster.rest(0).must("PUT", "/connectors/w0/resume", None).unwrap();
+    cluster.settled(&borrowed(&connectors)).unwrap();
+    check_single(&cluster, &connectors);
+    assert_eq!((before.len(), lives(&cluster, "w0").len()), (1, 2), "nothing was made while it was paused");
+}
+
 /// Rewrites the config topic so that the connector's task fails at its start.
 fn sabotage(cluster: &Cluster, name: &str) {
     let topic = cluster.topic("configs");
