@@ -19,10 +19,10 @@ use rdkafka::{Offset, TopicPartitionList};
 
 use crate::context;
 use crate::properties::Effective;
-use group_api::{Operation, Refused, Row};
-pub(crate) use topics::Bounds;
 pub use bulkhead_pipeline::ports::{Creation, NewTopic, TopicError};
 pub(crate) use connector::ConnectorTopics;
+use group_api::{Operation, Refused, Row};
+pub(crate) use topics::Bounds;
 pub use topics::TopicAdmin;
 
 /// Longest wait for one answer.
