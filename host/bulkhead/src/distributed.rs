@@ -135,7 +135,11 @@ impl Wired {
         let clients = KafkaClients::new(settings.kafka.clone());
         let cluster_id = clients.cluster_id(KAFKA_START).await.context("bootstrap.servers")?;
         let admin = TopicAdmin::of_worker(&settings.kafka)?;
-        let offsets = OffsetTopic::open(&admin, cluster.logs.offset.clone(), OFFSETS_READ).await?;
+        let refuse = || {
+            let metrics = metrics.clone();
+            move |record: &LogRecord, reason: &str| refuse(record, reason, &metrics)
+        };
+        let offsets = OffsetTopic::open(&admin, cluster.logs.offset.clone(), OFFSETS_READ, refuse()).await?;
         let offsets: Arc<dyn OffsetStore> = Arc::new(offsets);
         let (status, status_events) = TopicLog::open(&admin, cluster.logs.status.clone()).await?;
         let (config, config_events) = TopicLog::open(&admin, cluster.logs.config.clone()).await?;
@@ -146,10 +150,6 @@ impl Wired {
         let mut followers = JoinSet::new();
         let (status_end, status_read) = oneshot::channel();
         let (config_end, config_read) = oneshot::channel();
-        let refuse = || {
-            let metrics = metrics.clone();
-            move |record: &LogRecord, reason: &str| refuse(record, reason, &metrics)
-        };
         let (of_status, of_config) = ((status.clone(), refuse()), (config.clone(), refuse()));
         followers.spawn(logs::follow(status_events, Codec::STATUS, of_status, news.clone(), status_end));
         followers.spawn(logs::follow(config_events, Codec::CONFIG, of_config, news.clone(), config_end));

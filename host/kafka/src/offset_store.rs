@@ -18,7 +18,7 @@ use bulkhead_pipeline::ports::{BoxFuture, OffsetStore, OffsetStoreError, OffsetW
 use tokio::sync::oneshot;
 
 use crate::admin::TopicAdmin;
-use crate::topic_log::{LogEntry, LogEvent, LogEvents, LogSettings, OpenError, TopicLog};
+use crate::topic_log::{LogEntry, LogEvent, LogEvents, LogRecord, LogSettings, OpenError, TopicLog};
 pub use coding::{Malformed, decode_key, decode_value, encode_key, encode_value};
 pub use own::OwnTopic;
 use table::Table;
@@ -44,11 +44,17 @@ struct State {
 }
 
 impl OffsetTopic {
-    /// Opens the topic and reads all of it, which may take `patience`. Runs on the current runtime.
-    pub async fn open(admin: &TopicAdmin, settings: LogSettings, patience: Duration) -> Result<Self, OpenError> {
+    /// Opens the topic and reads all of it, which may take `patience`. `refuse` is told of every record that
+    /// is none of Connect's, and why; such records are passed over. Runs on the current runtime.
+    pub async fn open(
+        admin: &TopicAdmin,
+        settings: LogSettings,
+        patience: Duration,
+        refuse: impl Fn(&LogRecord, &str) + Send + Sync + 'static,
+    ) -> Result<Self, OpenError> {
         let (log, events) = TopicLog::open(admin, settings).await?;
         let state = Arc::new(Mutex::new(State::default()));
-        tokio::spawn(follow(events, Arc::clone(&state)));
+        tokio::spawn(follow(events, Arc::clone(&state), refuse));
         let store = Self { log, state };
         let read = store.read_to_end(patience).await;
         read.map_err(|error| OpenError::Client { topic: store.topic().to_owned(), reason: error.0 })?;
@@ -57,11 +63,6 @@ impl OffsetTopic {
 
     pub fn topic(&self) -> &str {
         self.log.topic()
-    }
-
-    /// Records so far that are none of Connect's, and were passed over.
-    pub fn malformed(&self) -> u64 {
-        lock(&self.state).table.malformed()
     }
 
     /// Waits until everything is known that the topic holds now.
@@ -111,11 +112,19 @@ impl OffsetTopic {
 }
 
 /// The life of the follower: until the topic is closed.
-async fn follow(mut events: LogEvents, state: Arc<Mutex<State>>) {
+async fn follow(
+    mut events: LogEvents,
+    state: Arc<Mutex<State>>,
+    refuse: impl Fn(&LogRecord, &str) + Send + Sync + 'static,
+) {
     while let Some(event) = events.next().await {
         let mut state = lock(&state);
         match event {
-            LogEvent::Record(record) => state.table.apply(&record),
+            LogEvent::Record(record) => {
+                if let Err(problem) = state.table.apply(&record) {
+                    refuse(&record, &problem.to_string());
+                }
+            }
             LogEvent::ReadToEnd { token, outcome } => {
                 if let Some(answer) = state.waiting.remove(&token) {
                     // Whoever asked may have lost patience.

@@ -17,7 +17,15 @@ pub(super) struct Table {
     connectors: HashMap<ConnectorName, HashMap<String, Vec<Row>>>,
     /// Records applied, by which rows with one timestamp are told apart.
     applied: u64,
-    malformed: u64,
+}
+
+/// Why a record says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoOffset {
+    #[error("its key is not that of a source offset")]
+    Key,
+    #[error("its value is not a source offset")]
+    Value,
 }
 
 /// A key that has an offset.
@@ -31,26 +39,19 @@ struct Row {
 }
 
 impl Table {
-    pub(super) fn apply(&mut self, record: &LogRecord) {
+    /// A key whose value can't be read has no offset: better none than one that has been overwritten.
+    pub(super) fn apply(&mut self, record: &LogRecord) -> Result<(), NoOffset> {
         self.applied += 1;
-        let decoded = record.key.as_ref().and_then(|key| Some((key, decode_key(key)?)));
-        let Some((key, (connector, partition))) = decoded else {
-            return self.pass_over(record);
-        };
-        let offset = match decode_value(record.value.as_deref()) {
-            Some(offset) => offset,
-            None => {
-                // Better none than one that has been overwritten.
-                self.pass_over(record);
-                None
-            }
-        };
+        let key = record.key.as_ref().ok_or(NoOffset::Key)?;
+        let (connector, partition) = decode_key(key).ok_or(NoOffset::Key)?;
         self.forget(&connector, &partition, key);
+        let offset = decode_value(record.value.as_deref()).ok_or(NoOffset::Value)?;
         if let Some(offset) = offset {
             let rows = self.connectors.entry(connector).or_default().entry(partition.canonical()).or_default();
             rows.push(Row { key: key.clone(), partition, offset, written: (record.timestamp, self.applied) });
             rows.sort_by_key(|row| std::cmp::Reverse(row.written));
         }
+        Ok(())
     }
 
     fn forget(&mut self, connector: &ConnectorName, partition: &SourcePartition, key: &Bytes) {
@@ -64,16 +65,6 @@ impl Table {
         }
         if partitions.is_empty() {
             self.connectors.remove(connector);
-        }
-    }
-
-    fn pass_over(&mut self, record: &LogRecord) {
-        self.malformed += 1;
-        let LogRecord { topic, partition, offset, .. } = record;
-        if self.malformed == 1 {
-            tracing::warn!(%topic, partition, offset, "A record is not a source offset; such records are passed over.");
-        } else {
-            tracing::debug!(%topic, partition, offset, "A record is not a source offset.");
         }
     }
 
@@ -98,20 +89,26 @@ impl Table {
         let newest = partitions.into_iter().filter_map(|(_, rows)| rows.first());
         newest.map(|row| (row.partition.clone(), row.offset.clone())).collect()
     }
-
-    pub(super) fn malformed(&self) -> u64 {
-        self.malformed
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn apply(table: &mut Table, timestamp: i64, key: &str, value: Option<&str>) {
+    fn record(timestamp: i64, key: Option<&str>, value: Option<&str>) -> LogRecord {
         let owned = |text: &str| Bytes::copy_from_slice(text.as_bytes());
-        let (key, value) = (Some(owned(key)), value.map(owned));
-        table.apply(&LogRecord { topic: "t".into(), partition: 0, offset: 0, timestamp, key, value });
+        LogRecord {
+            topic: "t".into(),
+            partition: 0,
+            offset: 0,
+            timestamp,
+            key: key.map(owned),
+            value: value.map(owned),
+        }
+    }
+
+    fn apply(table: &mut Table, timestamp: i64, key: &str, value: Option<&str>) {
+        table.apply(&record(timestamp, Some(key), value)).unwrap();
     }
 
     fn check(table: &Table, connector: &str) -> Vec<String> {
@@ -161,14 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn records_of_another_form_are_counted_and_passed_over() {
+    fn records_of_another_form_are_refused_and_passed_over() {
         let mut table = Table::default();
         apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some(r#"{"at":1}"#));
-        apply(&mut table, 1, "what", Some(r#"{"at":1}"#));
-        apply(&mut table, 1, r#"["c",{"f":"a"},3]"#, None);
-        table.apply(&LogRecord { topic: "t".into(), partition: 0, offset: 0, timestamp: 1, key: None, value: None });
-        assert_eq!((check(&table, "c").len(), table.malformed()), (1, 3));
-        apply(&mut table, 1, r#"["c",{"f":"a"}]"#, Some("[]"));
-        assert_eq!((check(&table, "c").len(), table.malformed()), (0, 4));
+        let mut refused = |key, value| table.apply(&record(1, key, value)).unwrap_err();
+        assert_eq!(refused(Some("what"), Some(r#"{"at":1}"#)), NoOffset::Key);
+        assert_eq!(refused(Some(r#"["c",{"f":"a"},3]"#), None), NoOffset::Key);
+        assert_eq!(refused(None, None), NoOffset::Key);
+        assert_eq!(check(&table, "c").len(), 1);
+        let refused = table.apply(&record(1, Some(r#"["c",{"f":"a"}]"#), Some("[]"))).unwrap_err();
+        assert_eq!((check(&table, "c").len(), refused), (0, NoOffset::Value));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bulkhead_kafka::offset_store::OwnTopic;
-use bulkhead_kafka::topic_log::Purpose;
+use bulkhead_kafka::topic_log::{LogRecord, Purpose};
 use bulkhead_kafka::{LogSettings, OffsetTopic};
 use bulkhead_model::ConnectorName;
 use bulkhead_model::offset::{SourceOffset, SourcePartition};
@@ -19,7 +19,8 @@ fn partition(text: &str) -> SourcePartition {
 }
 
 async fn open(worker: &Worker) -> OffsetTopic {
-    OffsetTopic::open(&worker.admin, worker.log_settings(Purpose::Offset), PATIENCE).await.unwrap()
+    let settings = worker.log_settings(Purpose::Offset);
+    OffsetTopic::open(&worker.admin, settings, PATIENCE, |record, why| panic!("{record:?} {why}")).await.unwrap()
 }
 
 async fn commit(store: &impl OffsetStore, connector: &str, writes: &[(&str, Option<&str>)]) {
@@ -94,13 +95,20 @@ async fn a_partition_keeps_the_key_that_it_has_in_the_topic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_offset_is_counted_and_what_is_no_object_is_refused() {
+async fn what_is_no_offset_is_told_and_what_is_no_object_is_refused() {
     let Some(broker) = Broker::real() else { return };
     let worker = Worker::new(&broker, &[]);
     let log = worker.open(Purpose::Offset).await;
     log.append(&[("what", Some("x")), (r#"["c",{"f":"a"}]"#, Some("[]")), (r#"["c"]"#, None)]).await;
-    let store = open(&worker).await;
-    assert_eq!((check(&store, "c").await.len(), store.malformed()), (0, 3));
+    let (refuse, refused) = std::sync::mpsc::channel();
+    let note = move |record: &LogRecord, why: &str| refuse.send(format!("{} {why}", record.offset)).unwrap();
+    let settings = worker.log_settings(Purpose::Offset);
+    let store = OffsetTopic::open(&worker.admin, settings, PATIENCE, note).await.unwrap();
+    assert_eq!(check(&store, "c").await.len(), 0);
+    let mut reasons: Vec<_> = refused.try_iter().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect();
+    reasons.sort();
+    let (key, value) = ("its key is not that of a source offset", "its value is not a source offset");
+    assert_eq!(reasons, [key, key, value]);
     let writes = vec![
         (partition(r#"{"f":"a"}"#), Some(SourceOffset("{}".into()))),
         (partition(r#"{"f":"b"}"#), Some(SourceOffset("[1]".into()))),
@@ -116,7 +124,7 @@ async fn a_connectors_own_topic_comes_first_and_forgetting_reaches_both() {
     let worker = Worker::new(&broker, &[]);
     let shared = open(&worker).await;
     let settings = LogSettings { topic: fresh("own"), ..worker.log_settings(Purpose::Offset) };
-    let own = OffsetTopic::open(&worker.admin, settings, PATIENCE).await.unwrap();
+    let own = OffsetTopic::open(&worker.admin, settings, PATIENCE, |_, _| {}).await.unwrap();
     let both = OwnTopic::new(own.clone(), shared.clone());
     commit(&shared, "c", &[(r#"{"f":"a"}"#, Some(r#"{"at":1}"#)), (r#"{"f":"b"}"#, Some(r#"{"at":1}"#))]).await;
     assert_eq!(get(&both, "c", r#"{"f":"a"}"#).await.as_deref(), Some(r#"{"at":1}"#), "from before it had a topic");
