@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_topic_is_read_as_by_a_real_worker() {
+    fn g21_a_damaged_topic_is_read_as_by_a_real_worker() {
         let vectors = load("config-reader.json");
         let (mut config, mut offset, mut ignored) = (ClusterConfig::default(), -1, Vec::new());
         for record in vectors["records"].as_array().unwrap() {

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn target_states_prefer_the_newer_field() {
+    fn g26_target_states_prefer_the_newer_field_and_are_read_from_the_older() {
         let state = |value: &str| match read("target-state-c", value) {
             Ok(Some(ConfigRecord::TargetState { state, .. })) => format!("{state:?}"),
             other => format!("{other:?}"),

@@ -46,7 +46,7 @@ fn metadata(decoded: &Value) -> MemberMetadata {
 }
 
 #[test]
-fn bytes_are_those_of_connect() {
+fn g01_bytes_are_those_of_connect() {
     let vectors = load("group-protocol.json");
     for vector in vectors["encode"].as_array().unwrap() {
         let bytes = unhex(&vector["hex"]);
@@ -67,7 +67,7 @@ fn bytes_are_those_of_connect() {
 }
 
 #[test]
-fn odd_bytes_are_read_as_connect_reads_them() {
+fn g01_odd_bytes_are_read_as_connect_reads_them() {
     let vectors = load("group-protocol.json");
     let full = metadata(
         &vectors["encode"].as_array().unwrap().iter().find(|v| v["name"] == "meta_v2_full").unwrap()["decoded"],

@@ -119,7 +119,7 @@ async fn what_is_no_offset_is_told_and_what_is_no_object_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connectors_own_topic_comes_first_and_forgetting_reaches_both() {
+async fn g39_a_connectors_own_topic_comes_first_and_forgetting_reaches_both() {
     let Some(broker) = Broker::real() else { return };
     let worker = Worker::new(&broker, &[]);
     let shared = open(&worker).await;

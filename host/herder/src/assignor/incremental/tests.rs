@@ -33,7 +33,7 @@ fn number<T: TryFrom<i64, Error: std::fmt::Debug>>(value: &Value) -> T {
 }
 
 #[test]
-fn scenarios_end_as_with_connect() {
+fn g03_scenarios_end_as_with_connect() {
     let vectors = load("group-protocol.json");
     let scenarios = vectors["assignor_scenarios"].as_array().unwrap();
     assert_eq!(scenarios.len(), 15);

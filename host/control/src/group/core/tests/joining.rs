@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_newcomer_gets_an_id_joins_with_it_and_follows() {
+fn g02_a_newcomer_gets_an_id_joins_with_it_and_follows() {
     let mut script = Script::new();
     script.check(&["look up"]);
     script.join();
