@@ -16,7 +16,7 @@ use bulkhead_control::{ClientSettings, GroupSettings};
 use bulkhead_herder::api::Event;
 use bulkhead_herder::{Herder, Mode};
 use bulkhead_kafka::topic_log::LogRecord;
-use bulkhead_kafka::{KafkaClients, OffsetTopic, TopicAdmin, TopicLog};
+use bulkhead_kafka::{KafkaClients, OffsetTopic, OffsetTopics, TopicAdmin, TopicLog};
 use bulkhead_model::WorkerId;
 use bulkhead_pipeline::ports::{OffsetStore, Plugins};
 use bulkhead_rest::{Client, Metrics};
@@ -140,6 +140,8 @@ impl Wired {
             move |record: &LogRecord, reason: &str| refuse(record, reason, &metrics)
         };
         let offsets = OffsetTopic::open(&admin, cluster.logs.offset.clone(), OFFSETS_READ, refuse()).await?;
+        let settings_of_topics = cluster.logs.offset.clone();
+        let offsets = OffsetTopics::new(offsets, admin.clone(), settings_of_topics, OFFSETS_READ, refuse());
         let offsets: Arc<dyn OffsetStore> = Arc::new(offsets);
         let (status, status_events) = TopicLog::open(&admin, cluster.logs.status.clone()).await?;
         let (config, config_events) = TopicLog::open(&admin, cluster.logs.config.clone()).await?;

@@ -27,7 +27,7 @@ pub use admin::TopicAdmin;
 pub use clients::{KafkaClients, Unreachable};
 pub use consumer::SinkConsumer;
 pub use mock::MockBroker;
-pub use offset_store::OffsetTopic;
+pub use offset_store::{OffsetTopic, OffsetTopics};
 pub use producer::SharedProducer;
 pub use properties::Settings;
 pub use topic_log::{LogSettings, TopicLog};

@@ -6,6 +6,7 @@
 
 mod coding;
 mod own;
+mod routed;
 mod table;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use crate::admin::TopicAdmin;
 use crate::topic_log::{LogEntry, LogEvent, LogEvents, LogRecord, LogSettings, OpenError, TopicLog};
 pub use coding::{Malformed, decode_key, decode_value, encode_key, encode_value};
 pub use own::OwnTopic;
+pub use routed::OffsetTopics;
 use table::Table;
 
 /// Longest wait for the end of the topic before offsets are read.

@@ -106,6 +106,9 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
         match (target, self.instance.take()) {
             (TargetState::Started, None) => {
                 self.resolution = self.shared.resolve(&self.config).await?;
+                let config = self.resolution.apply(&self.config);
+                let configured = self.shared.offsets.configure(&self.name, &config).await;
+                configured.map_err(|error| error.to_string())?;
                 self.instance = Some(self.start().await.map_err(|error| self.in_words(&error))?);
             }
             (TargetState::Started, started) => self.instance = started,

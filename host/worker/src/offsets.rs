@@ -51,6 +51,7 @@ async fn read_resolved<S: Plugins, C: Clients>(
             Ok(offsets.iter().map(sink_entry).collect())
         }
         _ => {
+            shared.offsets.configure(name, config).await.map_err(failed)?;
             let offsets = shared.offsets.all(name).await.map_err(failed)?;
             Ok(offsets.iter().filter_map(source_entry).collect())
         }
@@ -65,7 +66,10 @@ async fn alter_resolved<S: Plugins, C: Clients>(
 ) -> Result<OffsetsOutcome, OffsetsError> {
     match shared.kind(config)? {
         PluginKind::Sink => alter_sink(shared, name, config, offsets).await,
-        _ => alter_source(shared, name, config, offsets).await,
+        _ => {
+            shared.offsets.configure(name, config).await.map_err(failed)?;
+            alter_source(shared, name, config, offsets).await
+        }
     }
 }
 

@@ -135,6 +135,8 @@ async fn run_source<S: Plugins, C: Clients>(
     let acks = Arc::new(Acks::default());
     let producer =
         shared.clients.producer(&start.id, &start.connector, acks.clone()).map_err(|error| error.to_string())?;
+    let configured = shared.offsets.configure(&start.id.connector, &start.connector).await;
+    configured.map_err(|error| error.to_string())?;
     let made = Instant::now();
     let task = shared.plugins.source_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
     let source = SourceLoop {

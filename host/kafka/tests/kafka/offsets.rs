@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bulkhead_kafka::offset_store::OwnTopic;
 use bulkhead_kafka::topic_log::{LogRecord, Purpose};
-use bulkhead_kafka::{LogSettings, OffsetTopic};
-use bulkhead_model::ConnectorName;
+use bulkhead_kafka::{LogSettings, OffsetTopic, OffsetTopics};
 use bulkhead_model::offset::{SourceOffset, SourcePartition};
+use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::ports::OffsetStore;
 
 use crate::logs::Worker;
@@ -142,4 +142,28 @@ async fn g39_a_connectors_own_topic_comes_first_and_forgetting_reaches_both() {
     for found in [check(&both, "c").await, check(&own, "c").await, check(&shared, "c").await] {
         assert_eq!(found, [""; 0]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g39_a_connector_that_names_a_topic_has_its_offsets_in_both() {
+    let Some(broker) = Broker::real() else { return };
+    let worker = Worker::new(&broker, &[]);
+    let shared = open(&worker).await;
+    let settings = worker.log_settings(Purpose::Offset);
+    let topics = OffsetTopics::new(shared.clone(), worker.admin.clone(), settings.clone(), PATIENCE, |_, _| {});
+    let name = ConnectorName::new("c");
+    let topic = fresh("own");
+    let config = RawConfig::from([("offsets.storage.topic", topic.as_str())]);
+    topics.configure(&name, &config).await.unwrap();
+    commit(&topics, "c", &[(r#"{"f":"a"}"#, Some(r#"{"at":1}"#))]).await;
+    let own = LogSettings { topic: topic.clone(), ..settings };
+    let own = OffsetTopic::open(&worker.admin, own, PATIENCE, |_, _| {}).await.unwrap();
+    assert_eq!(check(&own, "c").await, check(&topics, "c").await);
+    assert_eq!(check(&own, "c").await.len(), 1);
+
+    topics.configure(&name, &RawConfig::new()).await.unwrap();
+    assert_eq!(get(&topics, "c", r#"{"f":"a"}"#).await.as_deref(), Some(r#"{"at":1}"#), "it goes on where it was");
+    topics.configure(&name, &RawConfig::from([("offsets.storage.topic", shared.topic())])).await.unwrap();
+    commit(&topics, "c", &[(r#"{"f":"a"}"#, None)]).await;
+    assert_eq!((check(&shared, "c").await.len(), check(&own, "c").await.len()), (0, 1), "the worker's own is no other");
 }

@@ -1,7 +1,7 @@
 //! Where source offsets are kept: a file of a standalone worker, the offsets topic of a cluster.
 
-use bulkhead_model::ConnectorName;
 use bulkhead_model::offset::{SourceOffset, SourcePartition};
+use bulkhead_model::{ConnectorName, RawConfig};
 
 use super::BoxFuture;
 
@@ -12,6 +12,12 @@ pub type OffsetWrite = (SourcePartition, Option<SourceOffset>);
 ///
 /// Partitions are compared after sorting their members ([`SourcePartition::canonical`]).
 pub trait OffsetStore: Send + Sync + 'static {
+    /// Comes before anything else is asked for a source connector: its configuration may name a store of
+    /// its own (`offsets.storage.topic`).
+    fn configure(&self, _connector: &ConnectorName, _config: &RawConfig) -> BoxFuture<Result<(), OffsetStoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// The last committed offset of each partition, in the order asked.
     fn read(
         &self,
