@@ -234,14 +234,16 @@ fn fc_04_guests_that_eat_memory_fail_alone_and_give_it_back() {
 #[test]
 fn fc_04_a_larger_limit_is_taken_up_by_a_restart_and_one_above_the_ceiling_is_refused() {
     let case = Case::start(&[("sandbox.max.memory", "134217728")]);
-    let config = hostile("m", "ok", &[("sandbox.memory", "268435456")]);
-    let config: serde_json::Map<_, _> = config.into_iter().map(|(key, value)| (key.to_owned(), json!(value))).collect();
-    let (status, answer) =
-        case.rest().ask("POST", "/connectors", Some(&json!({ "name": "m", "config": config }))).unwrap();
-    let message = answer["message"].as_str().unwrap_or_default();
-    assert_eq!(status, 400, "{answer}");
-    assert!(message.contains("256 MiB") && message.contains("128 MiB"), "{message}");
-    assert_eq!(case.status("/connectors/m").0, 404, "nothing was written");
+    // Above the ceiling, and below what the component has from the start.
+    for (memory, words) in [("268435456", ["256 MiB", "128 MiB"]), ("65536", ["needs", "to start"])] {
+        let config = map(&hostile("m", "ok", &[("sandbox.memory", memory)]));
+        let (status, answer) =
+            case.rest().ask("POST", "/connectors", Some(&json!({ "name": "m", "config": config }))).unwrap();
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert_eq!(status, 400, "{answer}");
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        assert_eq!(case.status("/connectors/m").0, 404, "nothing was written");
+    }
 }
 
 #[test]
@@ -256,6 +258,9 @@ fn fc_06_a_connector_that_ends_the_process_ends_itself_alone() {
         ("panic-poll", 0, "a panic in poll"),
         ("panic-start", 0, "a panic in the task's start"),
         ("exit-start", 0, "called exit("),
+        ("abort-start", 0, "abort"),
+        ("unreachable-start", 0, "unreachable"),
+        ("recursion-start", 0, "stack"),
     ];
     case.while_good_keeps_its_pace(|| {
         for (mode, task, cause) in modes {
@@ -266,30 +271,39 @@ fn fc_06_a_connector_that_ends_the_process_ends_itself_alone() {
             assert!(trace.contains(place), "{mode}: {trace}");
         }
     });
-    let connector = serde_json::Map::from_iter(
-        hostile("c", "panic-connector-start", &[]).into_iter().map(|(key, value)| (key.to_owned(), json!(value))),
-    );
-    let request = json!({ "name": "c", "config": connector });
-    case.rest().ask("POST", "/connectors", Some(&request)).unwrap();
-    let failed = || (case.status("/connectors/c/status").1["connector"]["state"] == "FAILED").then_some(());
-    eventually("the connector is FAILED", SOON, failed).unwrap();
+    for (mode, cause) in [
+        ("panic-connector-start", "a panic in the connector's start"),
+        ("exit-connector-start", "called exit("),
+        ("abort-connector-start", "abort"),
+        ("unreachable-connector-start", "unreachable"),
+        ("recursion-connector-start", "stack"),
+    ] {
+        let request = json!({ "name": mode, "config": map(&hostile(mode, mode, &[])) });
+        case.rest().ask("POST", "/connectors", Some(&request)).unwrap();
+        let failed = || {
+            let connector = case.status(&format!("/connectors/{mode}/status")).1["connector"].clone();
+            (connector["state"] == "FAILED").then(|| connector["trace"].as_str().unwrap_or_default().to_owned())
+        };
+        let trace = eventually("the connector is FAILED", SOON, failed).unwrap();
+        assert!(trace.contains(cause) && trace.contains("start"), "{mode}: {trace}");
+    }
 
     // The worker comes up again with a connector file that kills its task, and the others run.
     let file = case.folder.path().join("exit.json");
-    let config = serde_json::Map::from_iter(
-        hostile("exit", "exit", &[]).into_iter().map(|(key, value)| (key.to_owned(), json!(value))),
-    );
+    let config = map(&hostile("exit", "exit", &[]));
     fs::write(&file, json!({ "name": "exit", "config": config }).to_string()).unwrap();
     let good = case.folder.path().join("good.json");
-    let config = serde_json::Map::from_iter(
-        hostile("good", "ok", &[]).into_iter().map(|(key, value)| (key.to_owned(), json!(value))),
-    );
+    let config = map(&hostile("good", "ok", &[]));
     fs::write(&good, json!({ "name": "good", "config": config }).to_string()).unwrap();
     case.setup.connectors = vec![file, good];
     case.worker.kill().unwrap();
     case.worker = case.setup.start().unwrap();
     case.rest().failure("exit", 0).unwrap();
     case.rest().wait("good", "RUNNING", 1).unwrap();
+}
+
+fn map(config: &[(&str, &str)]) -> serde_json::Map<String, Value> {
+    config.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect()
 }
 
 fn timed(work: impl FnOnce()) -> Duration {

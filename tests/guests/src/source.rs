@@ -26,10 +26,17 @@ modes! {
         /// Allocates 4 MiB a step, without end.
         Oom = "oom",
         Recursion = "recursion",
+        RecursionStart = "recursion-start",
+        RecursionConnectorStart = "recursion-connector-start",
         Exit = "exit",
         ExitStart = "exit-start",
+        ExitConnectorStart = "exit-connector-start",
         Abort = "abort",
+        AbortStart = "abort-start",
+        AbortConnectorStart = "abort-connector-start",
         Unreachable = "unreachable",
+        UnreachableStart = "unreachable-start",
+        UnreachableConnectorStart = "unreachable-connector-start",
         PanicPoll = "panic-poll",
         PanicStart = "panic-start",
         PanicConnectorStart = "panic-connector-start",
@@ -108,7 +115,14 @@ impl SourceConnector for Hostile {
 
     async fn start(settings: Settings) -> Result<Self> {
         match settings.mode {
+            Mode::ExitConnectorStart => death::exit(),
+            Mode::AbortConnectorStart => std::process::abort(),
+            Mode::UnreachableConnectorStart => death::unreachable(),
             Mode::PanicConnectorStart => panic!("a panic in the connector's start"),
+            Mode::RecursionConnectorStart => {
+                death::recursion();
+                Ok(Self { mode: settings.mode })
+            }
             Mode::ConnectorError => Err(Error::failed("the connector fails to start, as it was asked to")),
             mode => Ok(Self { mode }),
         }
@@ -147,6 +161,9 @@ impl SourceTask for HostileTask {
         match settings.mode {
             Mode::SpinStart => stuck::spin(),
             Mode::ExitStart => death::exit(),
+            Mode::AbortStart => std::process::abort(),
+            Mode::UnreachableStart => death::unreachable(),
+            Mode::RecursionStart => death::recursion(),
             Mode::PanicStart => panic!("a panic in the task's start"),
             Mode::StartError => return Err(Error::failed("the task fails to start, as it was asked to")),
             Mode::ConfigError => return Err(Error::config("mode")("this mode is refused, as it asks to be")),
