@@ -1,6 +1,6 @@
 //! Writing to the status log, and what comes back from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_model::work::Command;
 use bulkhead_model::{ConnectorName, Instance, State};
@@ -19,6 +19,8 @@ pub(crate) struct StatusWrites {
     /// The last append for each key that isn't acknowledged.
     newest: BTreeMap<StatusKey, Token>,
     failed: BTreeMap<StatusKey, (Millis, StatusRecord)>,
+    /// Instances of which others said something while this worker could not tell whether they are its own.
+    disputed: BTreeSet<Instance>,
 }
 
 impl StatusWrites {
@@ -117,9 +119,18 @@ impl Herder {
         {
             self.command(Command::ForgetTopics { connector: connector.clone() });
         }
-        let Some(membership) = self.membership.as_ref().filter(|membership| membership.may_start()) else {
+        let Some(membership) = &self.membership else {
             return;
         };
+        if !membership.may_start() {
+            if let StatusKey::Instance(instance) = key
+                && self.assignment.includes(&instance)
+                && record.status().is_none_or(|status| status.worker != self.settings.worker)
+            {
+                self.status_writes.disputed.insert(instance);
+            }
+            return;
+        }
         // Of two workers that both believe to own it, the one that came later has the last word.
         let is_older = |status: &Status| {
             let generation = i64::try_from(status.generation).unwrap_or(i64::MAX);
@@ -140,6 +151,9 @@ impl Herder {
             if let Some(said) = self.statuses.of(&instance).cloned() {
                 self.contradict(&instance, &said);
             }
+        }
+        for instance in std::mem::take(&mut self.status_writes.disputed) {
+            self.insist(&instance);
         }
     }
 
