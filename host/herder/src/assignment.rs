@@ -22,6 +22,14 @@ impl Assignment {
         }
     }
 
+    /// What this worker was given; nothing is given to one that runs everything.
+    pub(crate) fn instances(&self) -> Vec<Instance> {
+        match self {
+            Self::Everything => Vec::new(),
+            Self::Shared(work) => work.instances().collect(),
+        }
+    }
+
     pub(crate) fn is_nothing(&self) -> bool {
         match self {
             Self::Everything => false,

@@ -135,11 +135,11 @@ impl Herder {
 
     /// When the next one may be carried out: not beside a change of what runs here.
     pub(crate) fn auto_restarts_due(&self) -> Option<Millis> {
-        self.auto_restarts.next_deadline().filter(|_| self.must_be_settled().is_ok())
+        self.auto_restarts.next_deadline().filter(|_| self.is_settled())
     }
 
     pub(crate) fn run_auto_restarts(&mut self) {
-        if self.must_be_settled().is_err() {
+        if !self.is_settled() {
             return;
         }
         for instance in self.auto_restarts.due(self.now) {

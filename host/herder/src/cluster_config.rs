@@ -162,6 +162,10 @@ impl ClusterConfig {
         !self.contains(name) && self.committed.get(name).is_some_and(|count| *count > 0)
     }
 
+    pub(crate) fn connectors(&self) -> impl Iterator<Item = (&ConnectorName, &Connector)> {
+        self.connectors.iter()
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &ConnectorName> {
         self.connectors.keys()
     }
@@ -200,8 +204,12 @@ impl Connector {
         self.tasks.configs.get(usize::try_from(number).ok()?)
     }
 
+    pub(crate) fn task_count(&self) -> u32 {
+        u32::try_from(self.tasks.configs.len()).unwrap_or(u32::MAX)
+    }
+
     pub(crate) fn task_numbers(&self) -> impl Iterator<Item = u32> + use<> {
-        0..u32::try_from(self.tasks.configs.len()).unwrap_or(u32::MAX)
+        0..self.task_count()
     }
 
     /// Whether these task configurations must be written: they differ from what is there, or what is

@@ -7,6 +7,7 @@ use bulkhead_model::ConnectorName;
 use crate::Herder;
 use crate::api::{ConfigRecord, Effect, LoggedConfig, Refusal, Reply, RequestId};
 use crate::changes::{Change, Step, Then, Write};
+use crate::cluster_config::Connector;
 use crate::questions::Question;
 
 impl Herder {
@@ -86,8 +87,8 @@ impl Herder {
     }
 
     /// What of a connector is shared out among the workers: itself, and so many tasks.
-    fn shape(&self, name: &ConnectorName) -> Option<usize> {
-        self.cluster.get(name).map(|connector| connector.task_numbers().count())
+    fn shape(&self, name: &ConnectorName) -> Option<u32> {
+        self.cluster.get(name).map(Connector::task_count)
     }
 
     pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
@@ -118,7 +119,7 @@ impl Herder {
             Then::Stored { id, created } => self.stored(id, name, created),
             Then::Done { id } => self.reply(id, Ok(Reply::Done)),
             Then::Restarting { id, status } => self.reply(id, Ok(Reply::Restarting(status))),
-            Then::TasksPublished => self.tasks_published(name),
+            Then::TasksPublished => self.reconfigured(name),
             Then::TasksDropped => {}
         }
     }

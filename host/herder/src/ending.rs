@@ -2,8 +2,8 @@
 
 use crate::Herder;
 use crate::api::Effect;
-use crate::assignment::Assignment;
 use crate::membership::Phase;
+use crate::protocol::Work;
 use crate::requests::shutting_down;
 
 /// How far the end has come.
@@ -23,10 +23,7 @@ impl Herder {
             membership.phase = Phase::Leaving;
             membership.leads = false;
         }
-        self.assignment = Assignment::default();
-        for name in self.all_names() {
-            self.reconcile(&name);
-        }
+        self.run_only(Work::default());
     }
 
     /// Leaves once nothing runs any more and the cluster has been told. A status that can't be written

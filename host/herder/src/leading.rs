@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_model::{ConnectorName, Instance, State};
+use bulkhead_model::{Instance, State};
 use indexmap::IndexMap;
 
 use crate::Herder;
@@ -166,11 +166,9 @@ impl Herder {
     }
 
     fn configured(&self) -> Configured {
-        let count =
-            |name: &ConnectorName| self.cluster.get(name).map_or(0, |connector| connector.task_numbers().count());
         // A longer name fits no assignment; only another program can have configured it.
-        let names = self.cluster.names().filter(|name| name.as_str().len() <= MAX_STRING);
-        names.map(|name| (name.clone(), u32::try_from(count(name)).unwrap_or(u32::MAX))).collect()
+        let connectors = self.cluster.connectors().filter(|(name, _)| name.as_str().len() <= MAX_STRING);
+        connectors.map(|(name, connector)| (name.clone(), connector.task_count())).collect()
     }
 
     pub(crate) fn leads(&self) -> bool {
@@ -185,16 +183,21 @@ impl Herder {
         }
     }
 
+    /// No rebalance is under way or expected.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.membership.as_ref().is_none_or(Membership::is_settled)
+    }
+
     /// Refuses what must not be done beside a rebalance.
     pub(crate) fn must_be_settled(&self) -> Result<(), Refusal> {
-        match &self.membership {
-            Some(membership) if !membership.is_settled() => Err(Refusal::Conflict(
-                "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent \
-                 config change)"
-                    .to_owned(),
-            )),
-            Some(_) | None => Ok(()),
+        if self.is_settled() {
+            return Ok(());
         }
+        Err(Refusal::Conflict(
+            "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config \
+             change)"
+                .to_owned(),
+        ))
     }
 
     /// Refuses what only the owner of an instance may do: the leader knows who that is.
@@ -235,7 +238,7 @@ impl Herder {
             // What was taken away says farewell itself.
             return;
         }
-        let generation = membership.generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0);
+        let generation = membership.status_generation();
         let is_lost = |instance: &Instance| self.cluster.has(instance) && !self.owners.contains_key(instance);
         let lost: Vec<_> = self.statuses.instances().filter(is_lost).collect();
         for instance in lost {

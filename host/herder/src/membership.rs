@@ -122,6 +122,11 @@ impl Membership {
         self.phase == Phase::Settled && !self.expects_round
     }
 
+    /// The last complete generation, as statuses have it; 0 before the first.
+    pub(crate) fn status_generation(&self) -> u64 {
+        self.generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0)
+    }
+
     /// Whether what is assigned here may be started: not while others may have been given it.
     pub(crate) fn may_start(&self) -> bool {
         self.phase == Phase::Settled

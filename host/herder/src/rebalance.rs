@@ -7,8 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use bulkhead_model::ConnectorName;
-
 use crate::Herder;
 use crate::api::{Effect, GroupEvent, Token};
 use crate::assignment::Assignment;
@@ -135,15 +133,12 @@ impl Herder {
     }
 
     /// From now on these run here and nothing else.
-    fn run_only(&mut self, work: Work) {
+    pub(crate) fn run_only(&mut self, work: Work) {
         self.assignment = Assignment::Shared(work);
-        for name in self.all_names() {
+        let names: BTreeSet<_> = self.cluster.names().chain(self.instances.connectors()).cloned().collect();
+        for name in names {
             self.reconcile(&name);
         }
-    }
-
-    pub(crate) fn all_names(&self) -> BTreeSet<ConnectorName> {
-        self.cluster.names().chain(self.instances.connectors()).cloned().collect()
     }
 
     fn synced(&mut self, generation: i32, protocol: &str, member: &str, bytes: &[u8]) {

@@ -51,13 +51,16 @@ impl Herder {
 
     /// While nobody leads the group, what only a leader may do waits until somebody does.
     fn waits_for_a_leader(&self, request: &Request) -> bool {
-        let nobody_leads = self.membership.as_ref().is_some_and(|membership| membership.leader_url.is_none());
-        nobody_leads && self.ending.is_none() && is_for_leaders(request)
+        self.nobody_leads() && self.ending.is_none() && is_for_leaders(request)
+    }
+
+    fn nobody_leads(&self) -> bool {
+        self.membership.as_ref().is_some_and(|membership| membership.leader_url.is_none())
     }
 
     /// Takes what waited for a leader.
     pub(crate) fn take_early_requests(&mut self) {
-        if self.early.is_empty() || self.membership.as_ref().is_none_or(|membership| membership.leader_url.is_none()) {
+        if self.nobody_leads() {
             return;
         }
         for (id, request) in std::mem::take(&mut self.early) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bulkhead_model::work::Run;
 use bulkhead_model::{ConnectorName, Instance, TaskId};
 
 use crate::Herder;
@@ -107,7 +108,7 @@ impl Herder {
 
     /// When pending restarts may be carried out: not beside a change of what runs here.
     pub(crate) fn restarts_due(&self) -> Option<Millis> {
-        (!self.pending_restarts.is_empty() && self.must_be_settled().is_ok()).then_some(self.now)
+        (!self.pending_restarts.is_empty() && self.is_settled()).then_some(self.now)
     }
 
     /// Carries out what was asked for, by the present states and of what is this worker's at present.
@@ -136,13 +137,7 @@ impl Herder {
         if !self.cluster.contains(&name) {
             return self.reply(id, Err(unknown_connector(&name)));
         }
-        let instance = Instance::Connector(name.clone());
-        if let Err(refusal) = self.must_be_settled().and_then(|()| self.must_own(&instance)) {
-            return self.reply(id, Err(refusal));
-        }
-        let after = self.instances.last_run();
-        self.restart_by_hand(&instance);
-        self.wait(id, Wait::ConnectorRestarted { name, after });
+        self.restart_own(id, &Instance::Connector(name.clone()), |after| Wait::ConnectorRestarted { name, after });
     }
 
     /// A restart of one task, answered when it is on its way.
@@ -153,13 +148,17 @@ impl Herder {
         if !connector.has_task(task.number) {
             return self.reply(id, Err(Refusal::NotFound(format!("Unknown task: {task}"))));
         }
-        let instance = Instance::Task(task.clone());
-        if let Err(refusal) = self.must_be_settled().and_then(|()| self.must_own(&instance)) {
+        self.restart_own(id, &Instance::Task(task.clone()), |after| Wait::TaskRestarted { task, after });
+    }
+
+    /// Restarts an instance of this worker; a run later than the present ones is waited for.
+    fn restart_own(&mut self, id: RequestId, instance: &Instance, wait: impl FnOnce(Run) -> Wait) {
+        if let Err(refusal) = self.must_be_settled().and_then(|()| self.must_own(instance)) {
             return self.reply(id, Err(refusal));
         }
         let after = self.instances.last_run();
-        self.restart_by_hand(&instance);
-        self.wait(id, Wait::TaskRestarted { task, after });
+        self.restart_by_hand(instance);
+        self.wait(id, wait(after));
     }
 
     pub(crate) fn restart_instance(&mut self, instance: &Instance) {

@@ -7,6 +7,7 @@ use bulkhead_model::{ConnectorName, Instance, State};
 
 use crate::Herder;
 use crate::api::{Effect, Millis, Status, StatusRecord, Token};
+use crate::membership::Membership;
 use crate::questions::Question;
 use crate::statuses::StatusKey;
 
@@ -37,8 +38,7 @@ impl Herder {
             }
             State::Unassigned | State::Restarting => None,
         };
-        let generation = self.membership.as_ref().and_then(|membership| membership.generation);
-        let generation = generation.and_then(|generation| u64::try_from(generation).ok()).unwrap_or(0);
+        let generation = self.membership.as_ref().map_or(0, Membership::status_generation);
         let status = Status { state, worker: self.settings.worker.clone(), generation, version };
         if self.may_report(instance, &status) {
             self.append_status(StatusRecord::of(instance, Some(status)));
@@ -147,7 +147,7 @@ impl Herder {
     /// Others may have taken this worker for dead, and said so of what it runs or given it to others for a
     /// while.
     pub(crate) fn report_found(&mut self) {
-        for instance in self.statuses.instances().collect::<Vec<_>>() {
+        for instance in self.assignment.instances() {
             if let Some(said) = self.statuses.of(&instance).cloned() {
                 self.contradict(&instance, &said);
             }

@@ -123,7 +123,7 @@ impl Herder {
         if self.cluster.target(name) != TargetState::Started {
             return self.reconfigured(name);
         }
-        match answer.and_then(|configs| self.complete_task_configs(name, configs)) {
+        match answer {
             Ok(configs) => self.compare_task_configs(name, configs),
             Err(error) => self.reconfiguration_failed(name, error),
         }
@@ -133,6 +133,7 @@ impl Herder {
         let Some(connector) = self.cluster.get(name) else {
             return self.reconfigured(name);
         };
+        let configs = self.complete_task_configs(&connector.config, configs);
         if let Some(trace) = too_many_tasks(name, &connector.config, configs.len()) {
             self.reconfigured(name);
             return self.fail_connector(name, trace);
@@ -140,20 +141,17 @@ impl Herder {
         if !connector.tasks_differ(&configs) {
             return self.reconfigured(name);
         }
-        if !self.leads() {
-            return self.send_to_leader(name, &configs);
-        }
         let revision = connector.revision;
         if let Some(reconfiguration) = self.reconfigurations.under_way.get_mut(name) {
             reconfiguration.phase = Phase::Publishing;
         }
-        self.submit(name, Change::PublishTasks { revision, configs });
+        match self.leads() {
+            true => self.submit(name, Change::PublishTasks { revision, configs }),
+            false => self.send_to_leader(name, &configs),
+        }
     }
 
     fn send_to_leader(&mut self, name: &ConnectorName, configs: &[RawConfig]) {
-        if let Some(reconfiguration) = self.reconfigurations.under_way.get_mut(name) {
-            reconfiguration.phase = Phase::Publishing;
-        }
         let body = serde_json::to_vec(configs).map_err(|error| error.to_string());
         if let Err(error) = body.and_then(|body| self.forward_tasks(name, body)) {
             self.reconfiguration_failed(name, error);
@@ -162,7 +160,7 @@ impl Herder {
 
     pub(crate) fn tasks_forwarded(&mut self, name: &ConnectorName, outcome: Result<(), ForwardError>) {
         match outcome {
-            Ok(()) => self.tasks_published(name),
+            Ok(()) => self.reconfigured(name),
             Err(ForwardError { message, .. }) => {
                 self.tasks_not_published(name, format!("The leader did not take the task configurations: {message}"));
             }
@@ -177,22 +175,19 @@ impl Herder {
     }
 
     /// What a task's configuration has besides what its connector gave it.
-    fn complete_task_configs(&self, name: &ConnectorName, configs: Vec<RawConfig>) -> Result<Vec<RawConfig>, String> {
-        let Some(connector) = self.cluster.get(name) else {
-            return Ok(Vec::new());
-        };
-        let class = connector.config.connector_class().unwrap_or_default();
+    fn complete_task_configs(&self, connector: &RawConfig, configs: Vec<RawConfig>) -> Vec<RawConfig> {
+        let class = connector.connector_class().unwrap_or_default();
         let class = self.plugins.connector(class).map_or(class, |plugin| plugin.full_name(class));
         let complete = |mut config: RawConfig| {
             config.set("task.class", task_class(class));
             for key in ["topics", "topics.regex"] {
-                if let Some(value) = connector.config.get(key) {
+                if let Some(value) = connector.get(key) {
                     config.set(key, value);
                 }
             }
             config
         };
-        Ok(configs.into_iter().map(complete).collect())
+        configs.into_iter().map(complete).collect()
     }
 
     pub(crate) fn begin_publish_tasks(&mut self, name: &ConnectorName, revision: Revision, configs: Vec<RawConfig>) {
@@ -220,10 +215,6 @@ impl Herder {
         }
     }
 
-    pub(crate) fn tasks_published(&mut self, name: &ConnectorName) {
-        self.reconfigured(name);
-    }
-
     pub(crate) fn tasks_not_published(&mut self, name: &ConnectorName, error: String) {
         if self.instances.running(&Instance::Connector(name.clone())).is_none() {
             return self.reconfigured(name);
@@ -232,7 +223,7 @@ impl Herder {
     }
 
     /// The connector has the tasks it wants, unless it has changed its mind meanwhile.
-    fn reconfigured(&mut self, name: &ConnectorName) {
+    pub(crate) fn reconfigured(&mut self, name: &ConnectorName) {
         let ended = self.reconfigurations.under_way.remove(name);
         if ended.is_some_and(|reconfiguration| reconfiguration.again) {
             self.reconfigure(name);

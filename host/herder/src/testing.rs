@@ -188,16 +188,15 @@ impl Sim {
     }
 
     fn next_command(&self) -> Option<usize> {
-        self.pending.commands.iter().position(|command| !self.slow || worker::connector_or_task(command).is_none())
+        self.pending.commands.iter().position(|command| !self.slow || command.instance().is_none())
     }
 
     /// The worker carries out a command, not necessarily the first: only those for one instance keep
     /// their order.
     pub(crate) fn carry_out(&mut self, position: usize) {
-        let of = |command: &Command| worker::connector_or_task(command);
         let commands = &self.pending.commands;
-        let instance = commands.get(position).and_then(of);
-        let first = commands.iter().position(|command| of(command) == instance).unwrap_or_default();
+        let instance = commands.get(position).and_then(Command::instance);
+        let first = commands.iter().position(|command| command.instance() == instance).unwrap_or_default();
         let command = self.pending.commands.remove(first).unwrap();
         let news = self.worker.carry_out(command);
         self.pending.news.extend(news);

@@ -46,6 +46,23 @@ pub enum Command {
     ReadOffsets { token: Token, connector: ConnectorName, config: RawConfig },
 }
 
+impl Command {
+    /// Whose command it is, where it is one of those that are carried out in order.
+    pub fn instance(&self) -> Option<Instance> {
+        match self {
+            Self::StartConnector { connector, .. } | Self::TaskConfigs { connector, .. } => {
+                Some(Instance::Connector(connector.clone()))
+            }
+            Self::StartTask { task, .. } => Some(Instance::Task(task.clone())),
+            Self::Stop { instance, .. } | Self::SetTarget { instance, .. } => Some(instance.clone()),
+            Self::Validate { .. }
+            | Self::AlterOffsets { .. }
+            | Self::ReadOffsets { .. }
+            | Self::ForgetTopics { .. } => None,
+        }
+    }
+}
+
 /// What the worker reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {

@@ -34,7 +34,7 @@ impl FakeWorker {
     /// When the command will have been carried out, if that takes so long: what is told to one instance
     /// happens in order.
     pub(crate) fn due(&mut self, now: u64, command: &Command, takes: u64) -> u64 {
-        let Some(instance) = concerned(command) else { return now + takes };
+        let Some(instance) = command.instance() else { return now + takes };
         let busy = self.busy.entry(instance).or_default();
         *busy = now.max(*busy) + takes;
         *busy
@@ -162,19 +162,4 @@ fn validate(config: &RawConfig) -> Result<Validation, ValidationError> {
         refused_grants: Vec::new(),
         resolution: Default::default(),
     })
-}
-
-/// Whom a command is for.
-fn concerned(command: &Command) -> Option<Instance> {
-    match command {
-        Command::StartConnector { connector, .. } | Command::TaskConfigs { connector, .. } => {
-            Some(Instance::Connector(connector.clone()))
-        }
-        Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
-        Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. }
-        | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. }
-        | Command::ForgetTopics { .. } => None,
-    }
 }

@@ -144,18 +144,3 @@ pub(super) fn describe(command: &Command) -> Option<String> {
         | Command::ForgetTopics { .. } => None,
     }
 }
-
-/// Whom a command is for.
-pub(super) fn connector_or_task(command: &Command) -> Option<Instance> {
-    match command {
-        Command::StartConnector { connector, .. } | Command::TaskConfigs { connector, .. } => {
-            Some(Instance::Connector(connector.clone()))
-        }
-        Command::StartTask { task, .. } => Some(Instance::Task(task.clone())),
-        Command::Stop { instance, .. } | Command::SetTarget { instance, .. } => Some(instance.clone()),
-        Command::Validate { .. }
-        | Command::AlterOffsets { .. }
-        | Command::ReadOffsets { .. }
-        | Command::ForgetTopics { .. } => None,
-    }
-}
