@@ -2,10 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::ports::{Delivery, ProduceError, Written};
+
+/// How long to wait for room in the producer's queue, if no delivery comes before.
+const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
 
 /// Deliveries since the loop last looked. One for each task.
 #[derive(Debug, Default)]
@@ -39,6 +44,11 @@ impl Acks {
     /// Resolves when something has arrived since the last [`Acks::take`]. May resolve once too often.
     pub async fn arrived(&self) {
         self.notify.notified().await;
+    }
+
+    /// Waits for room in the producer's queue: for the next delivery, but not for long.
+    pub(crate) async fn room(&self) {
+        let _ = timeout(QUEUE_FULL_WAIT, self.arrived()).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, Arrived> {

@@ -1,6 +1,8 @@
 //! How the worker steers a loop, and what the loop tells it.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -27,6 +29,32 @@ pub trait Observer: Send + Sync + 'static {
     /// How often the topics that the task uses were forgotten, so that they are to be told again.
     fn topics_forgotten(&self) -> u64 {
         0
+    }
+}
+
+/// The topics that a loop has told its observer of.
+#[derive(Debug, Default)]
+pub(crate) struct ToldTopics {
+    told: HashSet<Arc<str>>,
+    forgotten: u64,
+}
+
+impl ToldTopics {
+    /// Forgets what the observer has forgotten. Once for each batch.
+    pub(crate) fn look(&mut self, observer: &impl Observer) {
+        let forgotten = observer.topics_forgotten();
+        if std::mem::replace(&mut self.forgotten, forgotten) != forgotten {
+            self.told.clear();
+        }
+    }
+
+    pub(crate) fn contains(&self, topic: &str) -> bool {
+        self.told.contains(topic)
+    }
+
+    pub(crate) fn tell(&mut self, topic: Arc<str>, observer: &impl Observer) {
+        observer.topic_used(&topic);
+        self.told.insert(topic);
     }
 }
 

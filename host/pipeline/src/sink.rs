@@ -17,7 +17,7 @@ mod transform;
 
 use std::time::Duration;
 
-pub use dead_letters::{DeadLetterSettings, DeadLetters};
+pub use dead_letters::{DeadLetterSettings, DeadLetters, has_reporter};
 pub use decode::Decoder;
 pub use run::SinkLoop;
 

@@ -98,10 +98,7 @@ impl Tolerance {
     /// How long to wait before a record's operation that failed for the `attempt`th time (from 1) is tried
     /// again; none if `errors.retry.timeout` is over.
     pub fn retry(&self, attempt: u32, elapsed: Duration, random: u64) -> Option<Duration> {
-        let delay = self.delay(attempt, random);
-        let Some(timeout) = self.retry_timeout else { return Some(delay) };
-        let left = timeout.saturating_sub(elapsed);
-        (left > Duration::ZERO).then_some(delay.min(left))
+        within(self.retry_timeout, elapsed, self.delay(attempt, random))
     }
 
     /// The same for a call into the task, which is tried without end unless there is a time-out above 0.
@@ -113,10 +110,8 @@ impl Tolerance {
         random: u64,
         asked: Option<Duration>,
     ) -> Option<Duration> {
-        let delay = asked.unwrap_or_else(|| self.delay(attempt, random));
-        let Some(timeout) = self.retry_timeout.filter(|timeout| !timeout.is_zero()) else { return Some(delay) };
-        let left = timeout.saturating_sub(elapsed);
-        (left > Duration::ZERO).then_some(delay.min(left))
+        let timeout = self.retry_timeout.filter(|timeout| !timeout.is_zero());
+        within(timeout, elapsed, asked.unwrap_or_else(|| self.delay(attempt, random)))
     }
 
     /// The wait after failure number `attempt` (from 1): 300 ms, doubled each time; once that is above
@@ -126,6 +121,13 @@ impl Tolerance {
         let doubled = FIRST_DELAY_MS.saturating_mul(1 << attempt.saturating_sub(1).min(40));
         Duration::from_millis(if doubled > max { random % max.max(1) } else { doubled })
     }
+}
+
+/// The wait, or what is left of the time; none if it is over.
+fn within(timeout: Option<Duration>, elapsed: Duration, wait: Duration) -> Option<Duration> {
+    let Some(timeout) = timeout else { return Some(wait) };
+    let left = timeout.saturating_sub(elapsed);
+    (left > Duration::ZERO).then_some(wait.min(left))
 }
 
 /// As Connect begins its line.

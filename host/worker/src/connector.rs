@@ -109,7 +109,7 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
                 let config = self.resolution.apply(&self.config);
                 let configured = self.shared.offsets.configure(&self.name, &config).await;
                 configured.map_err(|error| error.to_string())?;
-                self.instance = Some(self.start().await.map_err(|error| self.in_words(&error))?);
+                self.instance = Some(self.start(&config).await.map_err(|error| self.in_words(&error))?);
             }
             (TargetState::Started, started) => self.instance = started,
             (TargetState::Paused | TargetState::Stopped, Some(instance)) => {
@@ -120,10 +120,9 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
         Ok(())
     }
 
-    async fn start(&self) -> Result<S::Connector, PluginError> {
-        let config = self.resolution.apply(&self.config);
-        let instance = self.shared.plugins.connector(&self.name, &config).await?;
-        instance.start(&config).await?;
+    async fn start(&self, config: &RawConfig) -> Result<S::Connector, PluginError> {
+        let instance = self.shared.plugins.connector(&self.name, config).await?;
+        instance.start(config).await?;
         Ok(instance)
     }
 

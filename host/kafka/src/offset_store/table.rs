@@ -44,23 +44,23 @@ impl Table {
         self.applied += 1;
         let key = record.key.as_ref().ok_or(NoOffset::Key)?;
         let (connector, partition) = decode_key(key).ok_or(NoOffset::Key)?;
-        self.forget(&connector, &partition, key);
+        let canonical = partition.canonical();
+        self.forget(&connector, &canonical, key);
         let offset = decode_value(record.value.as_deref()).ok_or(NoOffset::Value)?;
         if let Some(offset) = offset {
-            let rows = self.connectors.entry(connector).or_default().entry(partition.canonical()).or_default();
+            let rows = self.connectors.entry(connector).or_default().entry(canonical).or_default();
             rows.push(Row { key: key.clone(), partition, offset, written: (record.timestamp, self.applied) });
             rows.sort_by_key(|row| std::cmp::Reverse(row.written));
         }
         Ok(())
     }
 
-    fn forget(&mut self, connector: &ConnectorName, partition: &SourcePartition, key: &Bytes) {
+    fn forget(&mut self, connector: &ConnectorName, canonical: &str, key: &Bytes) {
         let Some(partitions) = self.connectors.get_mut(connector) else { return };
-        let canonical = partition.canonical();
-        if let Some(rows) = partitions.get_mut(&canonical) {
+        if let Some(rows) = partitions.get_mut(canonical) {
             rows.retain(|row| row.key != key);
             if rows.is_empty() {
-                partitions.remove(&canonical);
+                partitions.remove(canonical);
             }
         }
         if partitions.is_empty() {

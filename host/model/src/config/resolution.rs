@@ -88,8 +88,9 @@ impl Resolution {
             let raw = connector.get(key).filter(|raw| self.concerns(raw))?;
             (self.resolve(raw).trim() == value.trim()).then(|| raw.to_owned())
         };
+        let distinctive = self.distinctive();
         let back = |(key, value): (String, String)| {
-            let raw = own(&key, &value).unwrap_or_else(|| self.with_references(&value));
+            let raw = own(&key, &value).unwrap_or_else(|| self.with_references(&distinctive, &value));
             (key, raw)
         };
         task.into_iter().map(back).collect()
@@ -135,8 +136,8 @@ impl Resolution {
     }
 
     /// Only if resolving gives the same text again.
-    fn with_references(&self, text: &str) -> String {
-        let referring = self.mask_value(text);
+    fn with_references(&self, distinctive: &Mask, text: &str) -> String {
+        let referring = distinctive.apply(text).into_owned();
         if self.resolve(&referring) == text { referring } else { text.to_owned() }
     }
 

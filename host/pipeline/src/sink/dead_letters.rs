@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use bulkhead_model::config::Mask;
 use bulkhead_model::{RawConfig, TaskId};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::fetch::Original;
 use crate::acks::Acks;
 use crate::control::TaskFailure;
 use crate::ports::{NewTopic, Outgoing, ProduceError, Producer, Sent, TopicError, Topics};
-use crate::tolerance::Fault;
+use crate::tolerance::{Fault, Log, Tolerance};
 
 /// The `errors.deadletterqueue.*` keys of a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +34,14 @@ pub struct DeadLetters {
     acknowledged: u64,
 }
 
-/// How long to wait for room in the producer's queue, if no delivery comes before.
-const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
-
 /// Longest text of a header: a converter may say all of a value that it refuses.
 const MAX_TEXT: usize = 32 << 10;
+
+/// Whether a sink with this configuration has where to report records (KIP-610): a dead-letter queue, or
+/// the log.
+pub fn has_reporter(config: &RawConfig) -> bool {
+    DeadLetterSettings::from_config(config).is_some() || Tolerance::from_config(config).log != Log::Nothing
+}
 
 impl DeadLetterSettings {
     /// None without `errors.deadletterqueue.topic.name`. Validation has refused wrong values before, so
@@ -93,7 +96,7 @@ impl DeadLetters {
             headers: &headers,
         };
         while self.producer.send(&outgoing, self.sent).map_err(|error| self.failed(&error))? == Sent::Full {
-            let _ = timeout(QUEUE_FULL_WAIT, self.acks.arrived()).await;
+            self.acks.room().await;
             self.acknowledged += self.arrived()?;
         }
         self.sent += 1;

@@ -41,21 +41,21 @@ impl Decoder {
     }
 
     /// Converts and transforms all records of a fetch.
-    pub(super) fn decode(&self, consumed: Consumed) -> Converted {
-        if self.chain.is_empty() { self.convert(consumed) } else { self.transform(&consumed) }
+    pub(super) fn decode(&self, consumed: &Consumed) -> Converted {
+        if self.chain.is_empty() { self.convert(consumed) } else { self.transform(consumed) }
     }
 
     /// The quick way: bytes that no converter has to change stay where they are.
-    fn convert(&self, consumed: Consumed) -> Converted {
-        let mut building = Building::new(&consumed);
+    fn convert(&self, consumed: &Consumed) -> Converted {
+        let mut building = Building::new(consumed);
         let mut refused = Vec::new();
         let mut cursor = Cursor::default();
         for index in 0..consumed.count() {
             let start = cursor;
-            if let Err(fault) = self.decode_record(&consumed, index, &mut cursor, &mut building) {
-                cursor = start.past_record(&consumed, index);
-                building.forget_record(&consumed, index);
-                refused.push(Refused { original: Original::of(&consumed, index, start), fault });
+            if let Err(fault) = self.decode_record(consumed, index, &mut cursor, &mut building) {
+                cursor = start.past_record(consumed, index);
+                building.forget_record(consumed, index);
+                refused.push(Refused { original: Original::of(consumed, index, start), fault });
             }
         }
         let rows = building.kept.clone();
@@ -139,7 +139,7 @@ struct Building {
     headers: Vec<Entry>,
     header_key: Vec<u32>,
     header_count: Vec<u32>,
-    /// Which records of the fetch are in the batch; empty while all are.
+    /// Which records of the fetch are in the batch; none while all are.
     kept: Option<Vec<usize>>,
     data: Option<Vec<u8>>,
     /// Bytes of the fetch's buffer, from its start, that are in the batch unchanged.
@@ -255,32 +255,32 @@ impl Building {
         self.kept.get_or_insert_with(|| (0..index).collect());
     }
 
-    fn finish(self, consumed: Consumed) -> SinkBatch {
+    fn finish(self, consumed: &Consumed) -> SinkBatch {
         let kept = self.kept;
         let records = Batch {
             count: self.keys.len(),
-            topics: consumed.topics,
+            topics: consumed.topics.clone(),
             schemas: Arc::new(self.schemas),
-            topic: pick(consumed.topic, kept.as_deref()),
-            partition: pick(consumed.partition, kept.as_deref()),
-            timestamp: pick(consumed.timestamp, kept.as_deref()),
+            topic: pick(&consumed.topic, kept.as_deref()),
+            partition: pick(&consumed.partition, kept.as_deref()),
+            timestamp: pick(&consumed.timestamp, kept.as_deref()),
             keys: column(&self.keys),
             values: column(&self.values),
             header_count: if self.header_key.is_empty() { Vec::new() } else { self.header_count },
-            header_keys: consumed.header_keys,
+            header_keys: consumed.header_keys.clone(),
             header_key: self.header_key,
             headers: column(&self.headers),
-            data: self.data.map_or(consumed.data, Bytes::from),
+            data: self.data.map_or_else(|| consumed.data.clone(), Bytes::from),
         };
-        let offset = pick(consumed.offset, kept.as_deref());
-        let timestamp_type = pick(consumed.timestamp_type, kept.as_deref());
+        let offset = pick(&consumed.offset, kept.as_deref());
+        let timestamp_type = pick(&consumed.timestamp_type, kept.as_deref());
         SinkBatch { records, offset, timestamp_type, ..SinkBatch::default() }
     }
 }
 
-fn pick<T: Copy>(column: Vec<T>, kept: Option<&[usize]>) -> Vec<T> {
+fn pick<T: Copy>(column: &[T], kept: Option<&[usize]>) -> Vec<T> {
     match kept {
-        None => column,
+        None => column.to_vec(),
         Some(kept) => kept.iter().map(|index| column[*index]).collect(),
     }
 }
@@ -373,7 +373,7 @@ mod tests {
         let picky = Arc::new(Picky);
         let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky };
         let decoder = Decoder::new(converters, Chain::default());
-        let Converted { batch, refused, .. } = decoder.decode(consumed);
+        let Converted { batch, refused, .. } = decoder.decode(&consumed);
         batch.records.check().unwrap();
         let text = |item: Item<'_>| match item.encoding {
             Encoding::None => "-".to_owned(),

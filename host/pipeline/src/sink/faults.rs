@@ -12,16 +12,15 @@ use crate::tolerance::{Fault, Log};
 
 impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
     /// Converts a fetch; records that can't be are reported, and skipped or fail the task.
-    pub(super) async fn convert(&mut self, consumed: Consumed) -> Result<(SinkBatch, Arc<Fetch>), TaskFailure> {
-        let mut raw = consumed.clone();
+    pub(super) async fn convert(&mut self, mut consumed: Consumed) -> Result<(SinkBatch, Arc<Fetch>), TaskFailure> {
+        let Converted { batch, rows, refused } = self.decoder.decode(&consumed);
         if self.dead_letters.is_none() {
-            raw.data = bytes::Bytes::new();
+            consumed.data = bytes::Bytes::new();
         }
-        let Converted { batch, rows, refused } = self.decoder.decode(consumed);
         for Refused { original, fault } in refused {
             self.report(&original, &fault).await?;
         }
-        Ok((batch, Arc::new(Fetch::new(raw, rows))))
+        Ok((batch, Arc::new(Fetch::new(consumed, rows))))
     }
 
     /// What the task refused of a batch, as the answer of `put`.
@@ -68,7 +67,8 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
         judged
     }
 
-    /// Whether reports that come after a `put` can be followed back to their record.
+    /// Whether reports that come after a `put` can be followed back to their record. As
+    /// [`has_reporter`](super::has_reporter), by which the task is told that it may report.
     pub(super) fn keeps_history(&self) -> bool {
         self.dead_letters.is_some() || self.tolerance.log != Log::Nothing
     }

@@ -15,7 +15,7 @@ use super::decode::Decoder;
 use super::fetch::{Fetch, History};
 use super::positions::{Positions, Span};
 use crate::batch::SinkBatch;
-use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
+use crate::control::{Call, Observer, TaskFailure, ToldTopics, Wanted, failed_in, wait_while_paused};
 use crate::ports::{
     ConsumeError, Consumed, Consumer, ConsumerEvent, FetchLimits, PluginError, Revocation, SinkControl, SinkTask,
 };
@@ -50,8 +50,7 @@ pub(super) struct Progress {
     paused_by_task: HashSet<TopicPartition>,
     /// Whether the operator has paused the connector.
     paused: bool,
-    topics: HashSet<Arc<str>>,
-    topics_forgotten: u64,
+    topics: ToldTopics,
     next_commit: Option<Instant>,
     /// Calls of `put` so far; the guest numbers them from 0.
     pub(super) puts: u64,
@@ -336,14 +335,10 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
     }
 
     fn note_topics(&self, progress: &mut Progress, consumed: &Consumed) {
-        let forgotten = self.observer.topics_forgotten();
-        if std::mem::replace(&mut progress.topics_forgotten, forgotten) != forgotten {
-            progress.topics.clear();
-        }
+        progress.topics.look(&self.observer);
         for topic in &consumed.topics {
             if !progress.topics.contains(topic) {
-                progress.topics.insert(topic.clone());
-                self.observer.topic_used(topic);
+                progress.topics.tell(topic.clone(), &self.observer);
             }
         }
     }

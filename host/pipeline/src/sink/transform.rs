@@ -187,7 +187,7 @@ mod tests {
             data: bytes::Bytes::from_static(b"xy"),
             ..Consumed::default()
         };
-        Decoder::new(converters, chain.unwrap()).decode(consumed).batch
+        Decoder::new(converters, chain.unwrap()).decode(&consumed).batch
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The loop itself.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bulkhead_model::{RawConfig, TaskId};
@@ -14,7 +13,7 @@ use super::submitted::Submitted;
 use super::topics::TopicCreator;
 use crate::acks::{Acks, Arrived};
 use crate::batch::SourceBatch;
-use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in, wait_while_paused};
+use crate::control::{Call, Observer, TaskFailure, ToldTopics, Wanted, failed_in, wait_while_paused};
 use crate::ports::{Crash, OffsetStore, PluginError, Producer, SourceDelivery, SourceTask};
 use crate::tolerance::{Tolerance, random};
 
@@ -45,8 +44,7 @@ type Poll = AbortOnDropHandle<Result<SourceBatch, PluginError>>;
 #[derive(Default)]
 pub(super) struct Progress {
     pub(super) submitted: Submitted,
-    pub(super) topics: HashSet<Arc<str>>,
-    pub(super) topics_forgotten: u64,
+    pub(super) topics: ToldTopics,
     /// The first record that failed while nothing is tolerated.
     pub(super) failure: Option<TaskFailure>,
     /// Polls that returned records.

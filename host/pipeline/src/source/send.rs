@@ -14,9 +14,6 @@ use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in};
 use crate::ports::{ProduceError, Producer, Sent, SourceTask, TopicError};
 use crate::tolerance::{Fault, random};
 
-/// How long to wait for room in the producer's queue, if no delivery comes before.
-const QUEUE_FULL_WAIT: Duration = Duration::from_millis(20);
-
 /// Between two tries to make a topic.
 const TOPIC_RETRY: Duration = Duration::from_millis(100);
 
@@ -48,10 +45,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         if progress.gave_up {
             return Ok(());
         }
-        let forgotten = self.observer.topics_forgotten();
-        if std::mem::replace(&mut progress.topics_forgotten, forgotten) != forgotten {
-            progress.topics.clear();
-        }
+        progress.topics.look(&self.observer);
         let mut offsets = progress.submitted.begin_batch(batch);
         if self.task.wants_deliveries() {
             progress.batch_starts.push((progress.submitted.next_sequence(), progress.batches));
@@ -81,7 +75,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             match self.try_to_send(progress, &origin.record, sequence) {
                 Step::Done => return Ok(Flow::Next),
                 Step::Full => {
-                    let _ = timeout(QUEUE_FULL_WAIT, self.acks.arrived()).await;
+                    self.acks.room().await;
                     self.take_deliveries(progress).await?;
                 }
                 Step::NewTopic(topic) => {
@@ -118,8 +112,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 if creator.as_ref().is_some_and(|creator| !creator.is_ready(outgoing.topic)) {
                     return Step::NewTopic(outgoing.topic.into());
                 }
-                topics.insert(outgoing.topic.into());
-                observer.topic_used(outgoing.topic);
+                topics.tell(outgoing.topic.into(), observer);
             }
             match producer.send(outgoing, sequence) {
                 Ok(Sent::Queued) => Step::Done,

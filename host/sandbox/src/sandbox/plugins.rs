@@ -6,6 +6,7 @@ use bulkhead_model::config::ConfigValue;
 use bulkhead_model::plugin::{PluginCatalog, Unresolved};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
 use bulkhead_pipeline::ports::{PluginError, Plugins};
+use bulkhead_pipeline::sink::has_reporter;
 
 use super::{Limits, Sandbox, Start};
 use crate::catalog::Class;
@@ -14,9 +15,6 @@ use crate::instance::Handle;
 use crate::v0_1::{Role, SandboxedConnector, SandboxedSink, SandboxedSource};
 
 const CONNECTOR_CLASS: &str = "connector.class";
-/// Where Connect has an errant-record reporter: a dead-letter queue or an error log.
-const DEAD_LETTER_QUEUE: &str = "errors.deadletterqueue.topic.name";
-const ERROR_LOG: &str = "errors.log.enable";
 
 impl Plugins for Sandbox {
     type Connector = SandboxedConnector;
@@ -92,12 +90,6 @@ impl Sandbox {
     fn grant(&self, class: &Class, config: &RawConfig) -> Result<Grant, Vec<Refusal>> {
         self.settings.policy.grant(&class.needs, config)
     }
-}
-
-fn has_reporter(config: &RawConfig) -> bool {
-    let queue = config.get(DEAD_LETTER_QUEUE).is_some_and(|topic| !topic.trim().is_empty());
-    let log = config.get(ERROR_LOG).is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
-    queue || log
 }
 
 fn first(refusals: Vec<Refusal>) -> PluginError {
