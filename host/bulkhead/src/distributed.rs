@@ -163,15 +163,18 @@ impl Wired {
         let outside = Outside {
             config: Box::new(TopicAsLog::new(config, Codec::CONFIG, news.clone(), appends.clone())),
             status: Box::new(TopicAsLog::new(status, Codec::STATUS, news.clone(), appends.clone())),
-            cluster: Some(Cluster { group: Box::new(membership), peers: Box::new(peers) }),
+            cluster: Some(Cluster {
+                group: Box::new(membership),
+                peers: Box::new(peers),
+                farewell: settings.worker.graceful_stop + FAREWELL,
+            }),
             news: inbox,
         };
         let catalog = plugins::catalog(&sandbox.catalog());
         let mode = Mode::Distributed(Box::new(cluster.herder(format!("http://{worker}/"))));
         let herder = Herder::new(settings.herder(mode, worker));
         let (worker, work) = Worker::spawn(sandbox.clone(), Arc::new(clients), offsets, settings.worker.clone());
-        let farewell = settings.worker.graceful_stop + FAREWELL;
-        let (mut driver, handle) = Driver::new(herder, worker, work, outside, loggers.clone(), farewell);
+        let (mut driver, handle) = Driver::new(herder, worker, work, outside, loggers.clone());
         driver.push(Event::Plugins(catalog));
         let caught_up = vec![status_read, config_read];
         Ok(Self { driver, handle, member, appends, caught_up, news, cluster_id, sandbox, _followers: followers })

@@ -56,8 +56,6 @@ pub struct Driver<D = Herder> {
     outside: Outside,
     loggers: Arc<dyn Loggers>,
     phase: Phase,
-    /// How long the herder of a cluster's worker may take to stop everything and leave.
-    farewell: Duration,
     /// What happens next, before anything from outside.
     queue: VecDeque<Event>,
     published: watch::Sender<Published>,
@@ -74,14 +72,12 @@ enum Phase {
 }
 
 impl<D: Decider> Driver<D> {
-    /// `farewell` bounds what comes between the order to stop and the worker's end.
     pub fn new(
         herder: D,
         worker: Worker,
         work: mpsc::UnboundedReceiver<work::Event>,
         outside: Outside,
         loggers: Arc<dyn Loggers>,
-        farewell: Duration,
     ) -> (Self, Handle) {
         let (sender, inbox) = mpsc::channel(INBOX);
         let published = Published { view: herder.view(), stage: herder.stage(), starting: true };
@@ -96,7 +92,6 @@ impl<D: Decider> Driver<D> {
             outside,
             loggers,
             phase: Phase::Runs,
-            farewell,
             queue: VecDeque::new(),
             published,
         };
@@ -139,9 +134,9 @@ impl<D: Decider> Driver<D> {
 
     /// A standalone worker has nobody to say farewell to: its instances are stopped by dropping it.
     fn begin_to_stop(&mut self) {
-        match self.outside.cluster {
-            Some(_) => {
-                self.phase = Phase::Leaves(Instant::now() + self.farewell);
+        match &self.outside.cluster {
+            Some(cluster) => {
+                self.phase = Phase::Leaves(Instant::now() + cluster.farewell);
                 self.queue.push_back(Event::Shutdown);
             }
             None => self.end(),
@@ -232,13 +227,21 @@ impl<D: Decider> Driver<D> {
             Effect::NewSessionKey { token, size } => self.make_session_key(token, size),
             Effect::SetLoggerLevel { logger, level } => self.set_level(&logger, level.as_deref()),
             Effect::Finished => self.end(),
-            effect @ (Effect::Join { .. }
-            | Effect::Assign { .. }
-            | Effect::Leave { .. }
-            | Effect::ForwardTasks { .. }) => match &mut self.outside.cluster {
-                Some(cluster) => cluster.perform(effect),
-                None => tracing::error!(?effect, "A standalone worker has no cluster."),
-            },
+            Effect::Join { protocols } => self.in_cluster(|cluster| cluster.group.join(protocols)),
+            Effect::Assign { generation, assignments } => {
+                self.in_cluster(|cluster| cluster.group.assign(generation, assignments));
+            }
+            Effect::Leave { reason } => self.in_cluster(|cluster| cluster.group.leave(reason)),
+            Effect::ForwardTasks { token, leader, connector, body, signature } => self.in_cluster(|cluster| {
+                cluster.peers.forward_tasks(token, ForwardedTasks { leader, connector, body, signature });
+            }),
+        }
+    }
+
+    fn in_cluster(&mut self, act: impl FnOnce(&mut Cluster)) {
+        match &mut self.outside.cluster {
+            Some(cluster) => act(cluster),
+            None => tracing::error!("A standalone worker has no cluster."),
         }
     }
 
@@ -253,27 +256,6 @@ impl<D: Decider> Driver<D> {
     fn set_level(&self, logger: &str, level: Option<&str>) {
         if let Err(error) = apply_level(&*self.loggers, logger, level) {
             tracing::warn!(%error, "A log level could not be set.");
-        }
-    }
-}
-
-impl Cluster {
-    fn perform(&mut self, effect: Effect) {
-        match effect {
-            Effect::Join { protocols } => self.group.join(protocols),
-            Effect::Assign { generation, assignments } => self.group.assign(generation, assignments),
-            Effect::Leave { reason } => self.group.leave(reason),
-            Effect::ForwardTasks { token, leader, connector, body, signature } => {
-                self.peers.forward_tasks(token, ForwardedTasks { leader, connector, body, signature });
-            }
-            Effect::Reply { .. }
-            | Effect::AppendConfig { .. }
-            | Effect::AppendStatus { .. }
-            | Effect::ReadToEnd { .. }
-            | Effect::Work(_)
-            | Effect::NewSessionKey { .. }
-            | Effect::SetLoggerLevel { .. }
-            | Effect::Finished => {}
         }
     }
 }

@@ -93,7 +93,7 @@ pub fn interface(
         kafka_cluster_id,
     };
     let usage = Arc::new(SandboxUsage(sandbox));
-    Interface::new(herder.clone(), loggers.clone(), info, settings.clone()).with_sandbox(usage)
+    Interface::new(herder.clone(), loggers.clone(), info, settings.clone(), usage)
 }
 
 async fn bind_all(key: &'static str, listeners: &[Listener]) -> anyhow::Result<Vec<TcpListener>> {

@@ -53,7 +53,7 @@ pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let herder = Herder::new(settings.herder(Mode::Standalone, worker_id));
     let (worker, work) = Worker::spawn(sandbox.clone(), Arc::new(clients), offsets, settings.worker.clone());
     let limit = ending::limit(settings.worker.graceful_stop);
-    let (mut driver, handle) = Driver::new(herder, worker, work, Outside::none(), loggers.clone(), limit);
+    let (mut driver, handle) = Driver::new(herder, worker, work, Outside::none(), loggers.clone());
     driver.push(Event::Plugins(catalog));
 
     let up = driver.start_signal();

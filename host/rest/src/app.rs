@@ -18,39 +18,16 @@ use crate::settings::TopicTracking;
 
 /// The state of the router; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct App(Arc<Parts>);
-
-struct Parts {
-    herder: Arc<dyn Herder>,
-    loggers: Arc<dyn Loggers>,
-    server: ServerInfo,
-    client: Client,
-    sandbox: Arc<dyn SandboxView>,
-    metrics: Metrics,
-    request_timeout: Duration,
-    health_timeout: Duration,
-    topic_tracking: TopicTracking,
-}
+pub(crate) struct App(Arc<Interface>);
 
 impl App {
     pub(crate) fn new(interface: &Interface) -> Self {
-        let settings = &interface.settings;
-        Self(Arc::new(Parts {
-            herder: Arc::clone(&interface.herder),
-            loggers: Arc::clone(&interface.loggers),
-            server: interface.server.clone(),
-            client: interface.client.clone(),
-            sandbox: Arc::clone(&interface.sandbox),
-            metrics: interface.metrics.clone(),
-            request_timeout: settings.request_timeout,
-            health_timeout: settings.health_timeout,
-            topic_tracking: settings.topic_tracking,
-        }))
+        Self(Arc::new(interface.clone()))
     }
 
     /// Asks the herder, and waits as long as a request may take.
     pub(crate) async fn ask(&self, request: Request) -> Result<Reply, Error> {
-        let answer = timeout(self.0.request_timeout, self.0.herder.request(request)).await;
+        let answer = timeout(self.0.settings.request_timeout, self.0.herder.request(request)).await;
         Ok(answer.map_err(|_| Error::TimedOut { stage: self.0.herder.stage() })??)
     }
 
@@ -64,7 +41,7 @@ impl App {
 
     /// Whether the herder takes its turn in time; if not, what keeps it.
     pub(crate) async fn ping(&self) -> Result<(), Unresponsive> {
-        match timeout(self.0.health_timeout, self.0.herder.request(Request::Ping)).await {
+        match timeout(self.0.settings.health_timeout, self.0.herder.request(Request::Ping)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(refusal)) => Err(self.unresponsive(refusal.to_string())),
             Err(_) => Err(self.unresponsive(self.0.herder.stage())),
@@ -101,11 +78,11 @@ impl App {
     }
 
     pub(crate) fn request_timeout(&self) -> Duration {
-        self.0.request_timeout
+        self.0.settings.request_timeout
     }
 
     pub(crate) fn topic_tracking(&self) -> TopicTracking {
-        self.0.topic_tracking
+        self.0.settings.topic_tracking
     }
 }
 

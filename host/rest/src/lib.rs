@@ -43,7 +43,7 @@ pub use forward::Client;
 pub use levels::{Level, LevelTable, UnknownLevel, apply_level};
 pub use metrics::Metrics;
 pub use ports::{HerderHandle, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, SandboxView, ServerInfo};
-pub use router::{Interface, Resources, router};
+pub use router::{Interface, Resources};
 pub use server::{BindError, bind, serve};
 pub use settings::{
     AdminListeners, Advertised, Cors, Listener, ResponseHeader, Settings, SettingsError, TopicTracking,

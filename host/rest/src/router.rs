@@ -9,7 +9,6 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use bulkhead_model::Instance;
 use tower::Layer;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -18,7 +17,7 @@ use crate::body::MAX_BODY;
 use crate::error::Error;
 use crate::forward::{Client, forward};
 use crate::metrics::{self, Metrics};
-use crate::ports::{HerderHandle, InstanceUsage, Loggers, SandboxView, ServerInfo};
+use crate::ports::{HerderHandle, Loggers, SandboxView, ServerInfo};
 use crate::settings::{AdminListeners, ResponseHeader, Settings};
 use crate::{cors, path, routes};
 
@@ -43,43 +42,29 @@ pub struct Interface {
     pub(crate) metrics: Metrics,
 }
 
-/// Knows of no instance.
-struct NoSandbox;
-
-impl SandboxView for NoSandbox {
-    fn usage(&self, _: &Instance) -> Option<InstanceUsage> {
-        None
-    }
-}
-
 impl Interface {
-    pub fn new(herder: impl HerderHandle, loggers: Arc<dyn Loggers>, server: ServerInfo, settings: Settings) -> Self {
+    pub fn new(
+        herder: impl HerderHandle,
+        loggers: Arc<dyn Loggers>,
+        server: ServerInfo,
+        settings: Settings,
+        sandbox: Arc<dyn SandboxView>,
+    ) -> Self {
         Self {
             herder: Arc::new(herder),
             loggers,
             server,
             settings,
             client: Client::default(),
-            sandbox: Arc::new(NoSandbox),
+            sandbox,
             metrics: Metrics::default(),
         }
-    }
-
-    /// Shows what instances use.
-    #[must_use]
-    pub fn with_sandbox(self, sandbox: Arc<dyn SandboxView>) -> Self {
-        Self { sandbox, ..self }
     }
 
     /// Counts here, where others count too.
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
-    }
-
-    /// The client that requests are forwarded with.
-    pub fn client(&self) -> &Client {
-        &self.client
     }
 
     /// What a listener serves.
@@ -100,17 +85,6 @@ impl Interface {
         }
         router
     }
-}
-
-/// [`Interface::router`] for a worker that has nothing to share between its listeners.
-pub fn router(
-    herder: impl HerderHandle,
-    loggers: Arc<dyn Loggers>,
-    server: ServerInfo,
-    settings: &Settings,
-    resources: Resources,
-) -> Router {
-    Interface::new(herder, loggers, server, settings.clone()).router(resources)
 }
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.

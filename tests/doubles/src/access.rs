@@ -123,6 +123,13 @@ impl MemoryClients {
     }
 }
 
+/// A producer that the list lets be seen from outside.
+fn kept(list: &Mutex<Vec<MemoryProducer>>, delivery: Arc<dyn Delivery>) -> MemoryProducer {
+    let producer = MemoryProducer::new(delivery);
+    lock(list).push(producer.handle());
+    producer
+}
+
 impl Clients for MemoryClients {
     type Producer = MemoryProducer;
     type Consumer = MemoryConsumer;
@@ -133,9 +140,7 @@ impl Clients for MemoryClients {
         _connector: &RawConfig,
         delivery: Arc<dyn Delivery>,
     ) -> Result<MemoryProducer, ClientError> {
-        let producer = MemoryProducer::new(delivery);
-        lock(&self.producers).push(producer.handle());
-        Ok(producer)
+        Ok(kept(&self.producers, delivery))
     }
 
     fn dead_letter_producer(
@@ -144,9 +149,7 @@ impl Clients for MemoryClients {
         _connector: &RawConfig,
         delivery: Arc<dyn Delivery>,
     ) -> Result<MemoryProducer, ClientError> {
-        let producer = MemoryProducer::new(delivery);
-        lock(&self.dead_letters).push(producer.handle());
-        Ok(producer)
+        Ok(kept(&self.dead_letters, delivery))
     }
 
     fn topics(&self, _: &TaskId, _: &RawConfig, _: Purpose) -> Result<Arc<dyn Topics>, ClientError> {

@@ -373,6 +373,12 @@ impl Cluster {
         settled.with_context(|| last)
     }
 
+    /// Waits until the coordinator counts so many members.
+    pub fn wait_for_members(&self, count: usize, limit: Duration) -> anyhow::Result<()> {
+        let reached = || (self.topics.group(&self.group).ok()?.members == count).then_some(());
+        eventually(&format!("the group has {count} members"), limit, reached)
+    }
+
     fn agreed(&self, expected: &BTreeSet<Instance>) -> anyhow::Result<Owners> {
         let awake = self.awake();
         let group = self.topics.group(&self.group)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bulkhead_herder::api::{ConfigRecord, StatusRecord};
+use bulkhead_herder::{config_topic, status_topic};
 
 /// One partition, compacted. Offsets may have gaps.
 #[derive(Debug, Default)]
@@ -61,7 +62,9 @@ impl ConfigLog {
         let mut kept: Vec<_> = self.records.drain(clean..).collect();
         for entry in self.records.drain(..).rev() {
             let Some(record) = &entry.record else { continue };
-            if seen.insert(key(record)) && !(entry.offset < removals_before && is_removal(record)) {
+            // What Kafka compacts by, and what removes.
+            let (key, value) = config_topic::encode(record);
+            if seen.insert(key) && !(entry.offset < removals_before && value.is_none()) {
                 kept.push(entry);
             }
         }
@@ -70,29 +73,11 @@ impl ConfigLog {
     }
 }
 
-/// What Kafka compacts by.
-fn key(record: &ConfigRecord) -> String {
-    match record {
-        ConfigRecord::Connector { name, .. } => format!("connector-{name}"),
-        ConfigRecord::TargetState { name, .. } => format!("target-state-{name}"),
-        ConfigRecord::Task { id, .. } => format!("task-{id}"),
-        ConfigRecord::Commit { name, .. } => format!("commit-{name}"),
-        ConfigRecord::Restart(request) => format!("restart-connector-{}", request.connector),
-        ConfigRecord::TaskCount { name, .. } => format!("tasks-fencing-{name}"),
-        ConfigRecord::SessionKey(_) => "session-key".to_owned(),
-        ConfigRecord::LoggerLevel { logger, .. } => format!("logger-cluster-{logger}"),
-    }
-}
-
-fn is_removal(record: &ConfigRecord) -> bool {
-    matches!(record, ConfigRecord::Connector { config: None, .. } | ConfigRecord::TargetState { state: None, .. })
-}
-
 /// Some partitions; only records of one key are in order. Old records don't matter here, so only the
 /// newest of each key is kept.
 #[derive(Debug, Default)]
 pub struct StatusLog {
-    newest: BTreeMap<String, StatusRecord>,
+    newest: BTreeMap<Vec<u8>, StatusRecord>,
 }
 
 pub const STATUS_PARTITIONS: usize = 5;
@@ -100,8 +85,8 @@ pub const STATUS_PARTITIONS: usize = 5;
 impl StatusLog {
     /// Appends, and says in which partition.
     pub fn append(&mut self, record: &StatusRecord) -> usize {
-        let key = status_key(record);
-        let partition = key.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
+        let (key, _) = status_topic::encode(record);
+        let partition = key.iter().fold(7_usize, |sum, byte| sum.wrapping_mul(31) + usize::from(*byte));
         self.newest.insert(key, record.clone());
         partition % STATUS_PARTITIONS
     }
@@ -109,14 +94,6 @@ impl StatusLog {
     /// What a reader finds that begins now.
     pub fn newest(&self) -> impl Iterator<Item = &StatusRecord> {
         self.newest.values()
-    }
-}
-
-fn status_key(record: &StatusRecord) -> String {
-    match record {
-        StatusRecord::Connector { name, .. } => format!("status-connector-{name}"),
-        StatusRecord::Task { id, .. } => format!("status-task-{id}"),
-        StatusRecord::Topic { connector, topic, .. } => format!("status-topic-{topic}:connector-{connector}"),
     }
 }
 

@@ -2,6 +2,7 @@
 //! [`crate::distributed`], those of a standalone worker in [`super::memory`], doubles in tests.
 
 use std::fmt;
+use std::time::Duration;
 
 use bulkhead_herder::api::{ConfigRecord, Event, Signature, StatusRecord, Token};
 use bulkhead_model::ConnectorName;
@@ -68,6 +69,8 @@ pub struct Outside {
 pub struct Cluster {
     pub group: Box<dyn Group>,
     pub peers: Box<dyn Peers>,
+    /// How long the herder may take to stop everything and leave.
+    pub farewell: Duration,
 }
 
 impl fmt::Debug for Outside {

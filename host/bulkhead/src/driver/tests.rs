@@ -149,6 +149,7 @@ impl Case {
         let cluster = Cluster {
             group: Box::new(JournalGroup(journal.clone(), sign.clone())),
             peers: Box::new(JournalGroup(journal.clone(), sign)),
+            farewell,
         };
         let outside = Outside {
             config: Box::new(JournalLog("config", journal.clone())),
@@ -159,7 +160,7 @@ impl Case {
         let levels = Arc::new(Levels::default());
         let script = Script { reaction: Box::new(reaction), told: tell, view: Arc::default() };
         let (worker, work) = worker();
-        let (driver, handle) = Driver::new(script, worker, work, outside, levels.clone(), farewell);
+        let (driver, handle) = Driver::new(script, worker, work, outside, levels.clone());
         let stop = CancellationToken::new();
         let driven = tokio::spawn(driver.run(stop.clone()));
         Self { handle, journal, levels, told, signs, news, stop, driven }
@@ -366,7 +367,7 @@ async fn alone_a_worker_reads_its_own_words_and_has_nobody_to_say_farewell_to() 
     };
     let script = Script { reaction: Box::new(reaction), told: tell, view: Arc::default() };
     let (worker, work) = worker();
-    let (driver, handle) = Driver::new(script, worker, work, Outside::none(), Arc::new(Levels::default()), SOON);
+    let (driver, handle) = Driver::new(script, worker, work, Outside::none(), Arc::new(Levels::default()));
     let stop = CancellationToken::new();
     let driven = tokio::spawn(driver.run(stop.clone()));
     handle.request(Request::Ping).await.unwrap();

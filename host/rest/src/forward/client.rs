@@ -26,7 +26,7 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// What is kept of an answer that is no error body.
 const MAX_QUOTE: usize = 200;
 
-/// Sends requests to other workers, over connections that it keeps. Cheap to clone; a worker needs one.
+/// Sends requests to other workers, over connections that it keeps and that its clones share.
 ///
 /// It follows no redirects: only the worker that was named may get what the request holds.
 #[derive(Clone, Debug)]

@@ -43,8 +43,9 @@ impl Client {
         let loggers = Arc::new(MemoryLoggers::new());
         let text = str::to_owned;
         let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
-        let interface = Interface::new(herder.clone(), loggers, server, settings.clone());
-        let interface = interface.with_sandbox(Arc::new(sandbox.clone())).with_metrics(metrics.clone());
+        let usage = Arc::new(sandbox.clone());
+        let interface = Interface::new(herder.clone(), loggers, server, settings.clone(), usage);
+        let interface = interface.with_metrics(metrics.clone());
         Self { herder, sandbox, metrics, router: interface.router(resources) }
     }
 

@@ -252,8 +252,7 @@ fn fc_12_killing_freezing_and_restarting_costs_no_record_and_leaves_no_second_ow
     let other = cluster.awake()[0];
     let generation = cluster.generation(other).unwrap();
     cluster.thaw(frozen).unwrap();
-    let members = || (cluster.topics.group(&cluster.group).ok()?.members == 3).then_some(());
-    eventually("it is a member again", SOON, members).unwrap();
+    cluster.wait_for_members(3, SOON).unwrap();
     cluster.settled(&connectors).unwrap();
 
     let rebalances = cluster.generation(other).unwrap() - generation;

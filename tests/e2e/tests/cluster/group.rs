@@ -6,7 +6,7 @@ use std::time::Duration;
 use bulkhead_e2e::{Cluster, DELAY, HEARTBEAT, Instance, Kafka, Kind, Owners, SESSION, apache, eventually, real_kafka};
 
 use crate::statuses;
-use crate::witness::{self, borrowed, check_single, check_succession, lives, now};
+use crate::witness::{self, borrowed, check_single, check_succession, check_successions, lives, now};
 use crate::{SOON, cluster, cluster_with};
 
 /// How long stopping the old and starting the new instance of a handful of tasks may take on a busy machine.
@@ -38,9 +38,7 @@ fn g05_an_eager_member_makes_all_of_them_eager_until_it_leaves() {
     speaks(&cluster, "sessioned");
     cluster.settled(&borrowed(&connectors)).unwrap();
     check_single(&cluster, &connectors);
-    for (name, _) in &connectors {
-        check_succession(name, &lives(&cluster, name), Duration::ZERO);
-    }
+    check_successions(&cluster, &connectors, Duration::ZERO);
 }
 
 #[test]
@@ -102,8 +100,7 @@ fn g08_a_worker_that_is_back_within_the_delay_gets_its_work_back() {
     let lost = owned_by(&before, &cluster.id(victim));
     let killed = now();
     cluster.kill(victim).unwrap();
-    let gone = || (cluster.topics.group(&cluster.group).ok()?.members == 2).then_some(());
-    eventually("the coordinator has noticed", SESSION + MOVE, gone).unwrap();
+    cluster.wait_for_members(2, SESSION + MOVE).unwrap();
     cluster.start(victim).unwrap();
     let after = cluster.settled(&borrowed(&connectors)).unwrap();
     assert_eq!(after, before, "everybody has what they had");
@@ -135,13 +132,10 @@ fn g10_a_worker_that_was_frozen_for_long_leaves_one_owner_to_each_task() {
     cluster.settled_within(SESSION + DELAY + MOVE, &borrowed(&connectors)).unwrap();
     check_single(&cluster, &connectors);
     cluster.thaw(frozen).unwrap();
-    let members = || (cluster.topics.group(&cluster.group).ok()?.members == 3).then_some(());
-    eventually("it is a member again", SOON, members).unwrap();
+    cluster.wait_for_members(3, SOON).unwrap();
     cluster.settled(&borrowed(&connectors)).unwrap();
     check_single(&cluster, &connectors);
-    for (name, _) in &connectors {
-        check_succession(name, &lives(&cluster, name), Duration::from_secs(1));
-    }
+    check_successions(&cluster, &connectors, Duration::from_secs(1));
 }
 
 #[test]
@@ -181,9 +175,7 @@ fn g13_without_a_delay_work_of_a_killed_follower_moves_with_its_session() {
     cluster.kill(victim).unwrap();
     cluster.settled_within(SESSION + MOVE, &borrowed(&connectors)).unwrap();
     check_single(&cluster, &connectors);
-    for (name, _) in &connectors {
-        check_succession(name, &lives(&cluster, name), Duration::ZERO);
-    }
+    check_successions(&cluster, &connectors, Duration::ZERO);
 }
 
 #[test]
@@ -197,8 +189,7 @@ fn g18_a_worker_that_comes_late_to_a_rebalance_loses_its_work_and_returns() {
     cluster.add(Kind::Bulkhead).unwrap();
     cluster.settled(&borrowed(&connectors)).unwrap();
     cluster.thaw(late).unwrap();
-    let members = || (cluster.topics.group(&cluster.group).ok()?.members == 3).then_some(());
-    eventually("it is a member again", SOON, members).unwrap();
+    cluster.wait_for_members(3, SOON).unwrap();
     cluster.settled(&borrowed(&connectors)).unwrap();
     check_single(&cluster, &connectors);
 }

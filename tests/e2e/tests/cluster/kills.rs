@@ -4,15 +4,18 @@ use std::time::Duration;
 
 use crate::cluster;
 use crate::pipe::{A_SECOND, Pipe};
-use crate::witness::{self, check_single, check_succession, lives};
+use crate::witness::{self, check_single, check_successions};
+
+fn all<'a>(pipes: &'a [Pipe], witnesses: &'a [(String, u32)]) -> Vec<(&'a str, u32)> {
+    pipes.iter().flat_map(Pipe::connectors).chain(witness::borrowed(witnesses)).collect()
+}
 
 #[test]
 fn a_killed_follower_and_a_killed_leader_lose_nothing() {
     let Some(mut cluster) = cluster("kills", 3) else { return };
     let pipes = ["a", "b"].map(|name| Pipe::create(&cluster, &cluster.rest(0), name));
     let witnesses = witness::create(&cluster, &cluster.rest(1), 2);
-    let mut connectors: Vec<_> = pipes.iter().flat_map(Pipe::connectors).collect();
-    connectors.extend(witness::borrowed(&witnesses));
+    let connectors = all(&pipes, &witnesses);
     cluster.settled(&connectors).unwrap();
     pipes.iter().for_each(|pipe| pipe.flows(50));
     let (leader, follower) = (cluster.leader().unwrap(), cluster.follower().unwrap());
@@ -25,9 +28,7 @@ fn a_killed_follower_and_a_killed_leader_lose_nothing() {
         cluster.settled(&connectors).unwrap();
     }
     check_single(&cluster, &witnesses);
-    for (name, _) in &witnesses {
-        check_succession(name, &lives(&cluster, name), Duration::ZERO);
-    }
+    check_successions(&cluster, &witnesses, Duration::ZERO);
     drop(connectors);
     pipes.into_iter().for_each(|pipe| pipe.check(&cluster, 2 * A_SECOND));
 }
@@ -37,8 +38,7 @@ fn one_of_three_killed_workers_returns_and_goes_on_with_everything() {
     let Some(mut cluster) = cluster("all-killed", 3) else { return };
     let pipes = ["a", "b"].map(|name| Pipe::create(&cluster, &cluster.rest(0), name));
     let witnesses = witness::create(&cluster, &cluster.rest(1), 2);
-    let mut connectors: Vec<_> = pipes.iter().flat_map(Pipe::connectors).collect();
-    connectors.extend(witness::borrowed(&witnesses));
+    let connectors = all(&pipes, &witnesses);
     cluster.settled(&connectors).unwrap();
     pipes.iter().for_each(|pipe| pipe.flows(50));
     for victim in 0..3 {
@@ -56,9 +56,7 @@ fn one_of_three_killed_workers_returns_and_goes_on_with_everything() {
     }
     cluster.settled(&connectors).unwrap();
     check_single(&cluster, &witnesses);
-    for (name, _) in &witnesses {
-        check_succession(name, &lives(&cluster, name), Duration::ZERO);
-    }
+    check_successions(&cluster, &witnesses, Duration::ZERO);
     drop(connectors);
     pipes.into_iter().for_each(|pipe| pipe.check(&cluster, A_SECOND));
 }

@@ -101,6 +101,13 @@ pub fn check_succession(name: &str, lives: &[Life], overlap: Duration) {
     }
 }
 
+/// [`check_succession`] of each of these.
+pub fn check_successions(cluster: &Cluster, connectors: &[(String, u32)], overlap: Duration) {
+    for (name, _) in connectors {
+        check_succession(name, &lives(cluster, name), overlap);
+    }
+}
+
 /// Watches until every task has made ten more records, and checks that one instance made them.
 pub fn check_single(cluster: &Cluster, connectors: &[(String, u32)]) {
     let since = now();
