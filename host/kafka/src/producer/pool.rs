@@ -1,4 +1,5 @@
-//! The producers of a worker: one for each set of properties, as long as somebody uses it.
+//! The producers of a worker: for each set of properties as many as its sessions need, as long as somebody uses
+//! them.
 //!
 //! Each client has a thread of its own, which serves delivery reports and ends, with the client, when
 //! no session was open for [`KEPT_IDLE`]. So a task that is restarted finds its connections still open.
@@ -20,13 +21,17 @@ use super::{MAX_BYTES, SharedProducer, failure};
 use crate::context;
 use crate::properties::Effective;
 
+/// How many sessions share a producer. Each of its requests carries the records of one partition, and one is under
+/// way at a time: with many more, the partitions would wait for each other.
+const SESSIONS: usize = 8;
+
 /// How long a producer without a session is kept.
 const KEPT_IDLE: Duration = Duration::from_secs(10);
 
 /// How often a client's thread looks whether it is still needed; reports are served at once.
 const LOOK: Duration = Duration::from_millis(100);
 
-type Clients = HashMap<BTreeMap<String, String>, Arc<Client>, std::hash::RandomState>;
+type Clients = HashMap<BTreeMap<String, String>, Vec<Arc<Client>>>;
 
 /// The shared producers by their properties.
 #[derive(Clone, Default)]
@@ -55,7 +60,7 @@ struct Topics {
 }
 
 impl Pool {
-    /// Opens a session on the producer with these properties, which is made if there is none.
+    /// Opens a session on a producer with these properties, which is made if none has room.
     pub(crate) fn session(
         &self,
         properties: &Effective,
@@ -64,11 +69,12 @@ impl Pool {
         let max_bytes = properties.our_number("buffer.memory", MAX_BYTES)?;
         let mut clients = lock(&self.clients);
         let identity = properties.identity();
-        let client = match clients.get(&identity).filter(|client| client.fatal().is_none()) {
+        let has_room = |client: &&Arc<Client>| client.fatal().is_none() && client.sessions().count() < SESSIONS;
+        let client = match clients.get(&identity).into_iter().flatten().find(has_room) {
             Some(client) => Arc::clone(client),
             None => {
                 let client = self.start(properties, identity.clone())?;
-                clients.insert(identity, Arc::clone(&client));
+                clients.entry(identity).or_default().push(Arc::clone(&client));
                 client
             }
         };
@@ -97,7 +103,7 @@ fn serve(client: Arc<Client>, pool: &Weak<Mutex<Clients>>, identity: &BTreeMap<S
     let mut idle_since: Option<Instant> = None;
     loop {
         client.producer.poll(LOOK);
-        if !client.sessions().is_empty() {
+        if client.sessions().count() > 0 {
             idle_since = None;
             continue;
         }
@@ -111,11 +117,14 @@ fn serve(client: Arc<Client>, pool: &Weak<Mutex<Clients>>, identity: &BTreeMap<S
 
 /// Takes an unused client out of the pool, unless a session was opened at the last moment.
 fn forget(client: &Arc<Client>, clients: &mut Clients, identity: &BTreeMap<String, String>) -> bool {
-    if !client.sessions().is_empty() {
+    if client.sessions().count() > 0 {
         return false;
     }
-    if clients.get(identity).is_some_and(|known| Arc::ptr_eq(known, client)) {
-        clients.remove(identity);
+    if let Some(alike) = clients.get_mut(identity) {
+        alike.retain(|known| !Arc::ptr_eq(known, client));
+        if alike.is_empty() {
+            clients.remove(identity);
+        }
     }
     true
 }
@@ -214,7 +223,7 @@ impl fmt::Debug for Client {
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pool({} producers)", lock(&self.clients).len())
+        write!(f, "Pool({} producers)", lock(&self.clients).values().map(Vec::len).sum::<usize>())
     }
 }
 

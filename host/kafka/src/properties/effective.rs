@@ -190,8 +190,14 @@ impl Out {
         out
     }
 
-    /// Records of a partition stay in order through retries: by idempotence, or where the user's own
-    /// settings rule that out, by one request at a time.
+    /// Records of a partition stay in order through retries, and none is taken for written that isn't: by one
+    /// request at a time, as with Connect.
+    ///
+    /// More of them are the user's choice. If the first request to a partition is refused, since its leader isn't
+    /// ready yet, and the second is not, then librdkafka takes the first for written as well: it relies on sequence
+    /// numbers, which a partition doesn't check before it knows the producer.
+    ///
+    /// Idempotence spares duplicates where the user's own settings don't rule it out.
     fn settle_order(&mut self, given: &Layered) {
         let acks_of_all = given.get("acks").is_none_or(|acks| matches!(acks.trim(), "all" | "-1"));
         let retries = given.get("retries").is_none_or(|retries| retries.trim() != "0");
@@ -203,9 +209,8 @@ impl Out {
             Some(text) => text.trim().eq_ignore_ascii_case("true"),
             None => acks_of_all && retries && few_in_flight,
         };
-        let in_flight = if idempotent { "5" } else { "1" };
         self.properties.insert("enable.idempotence".to_owned(), idempotent.to_string());
-        self.properties.insert("max.in.flight.requests.per.connection".to_owned(), in_flight.to_owned());
+        self.properties.insert("max.in.flight.requests.per.connection".to_owned(), "1".to_owned());
     }
 
     /// The new group protocol brings its own assignors.

@@ -46,6 +46,21 @@ fn each_session_hears_of_its_own_records_only() {
 }
 
 #[test]
+fn eight_tasks_share_a_producer_and_a_ninth_gets_another() {
+    let broker = Broker::mock();
+    let clients = broker.clients(&[]);
+    let open = || clients.producer(&task("a", 0), &RawConfig::new(), Arc::new(Kept::default())).unwrap();
+    let producers = || format!("{clients:?}").split_once("Pool(").unwrap().1.split_once(')').unwrap().0.to_owned();
+    let mut sessions: Vec<_> = (0..8).map(|_| open()).collect();
+    assert_eq!(producers(), "1 producers");
+    sessions.push(open());
+    assert_eq!(producers(), "2 producers");
+    sessions.swap_remove(0);
+    sessions.push(open());
+    assert_eq!(producers(), "2 producers");
+}
+
+#[test]
 fn records_of_a_session_that_has_gone_still_go_out() {
     let broker = Broker::mock();
     let clients = broker.clients(&[("producer.linger.ms", "200")]);
