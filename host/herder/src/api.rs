@@ -411,6 +411,9 @@ pub enum Refusal {
     NotFound(String),
     #[error("{0}")]
     Conflict(String),
+    /// Asking again is of no use.
+    #[error("{0}")]
+    Exists(String),
     #[error("{0}")]
     BadRequest(String),
     /// The connector, its plugin or a log failed.
@@ -436,7 +439,7 @@ impl Refusal {
             Self::BadRequest(_) => 400,
             Self::Forbidden(_) => 403,
             Self::NotFound(_) => 404,
-            Self::Conflict(_) | Self::Elsewhere { .. } => 409,
+            Self::Conflict(_) | Self::Exists(_) | Self::Elsewhere { .. } => 409,
             Self::Failed(_) => 500,
             Self::Unavailable(_) => 503,
         }

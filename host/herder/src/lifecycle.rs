@@ -80,7 +80,7 @@ impl Herder {
         }
         match how {
             Store::Create { .. } if self.cluster.contains(name) => {
-                self.reply(id, Err(Refusal::Conflict(format!("Connector {name} already exists"))));
+                self.reply(id, Err(Refusal::Exists(format!("Connector {name} already exists"))));
             }
             Store::Create { initial_state, offsets: Some(offsets) } => {
                 let token = self.questions.ask(Question::OffsetsGiven(name.clone()));

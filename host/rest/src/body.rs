@@ -1,11 +1,12 @@
 //! Bodies of requests: JSON, read so that numbers keep their digits and mistakes are named.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::time::Duration;
 
-use axum::RequestExt;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use bulkhead_model::{ConfigPatch, RawConfig};
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -22,6 +23,9 @@ pub(crate) const MAX_BODY: usize = 8 * 1024 * 1024;
 /// Largest body of task configurations, each of which is a record of its own in the config topic.
 pub(crate) const MAX_LARGE_BODY: usize = 64 * 1024 * 1024;
 
+/// How much of a body is taken in at most, kept or not.
+const MAX_DISCARDED: usize = 2 * MAX_LARGE_BODY;
+
 /// Time in which a body has to arrive, so that slow clients don't pile up.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -31,9 +35,9 @@ pub(crate) struct Body(Bytes);
 impl<S: Send + Sync> FromRequest<S> for Body {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
         let declared = request.headers().contains_key(header::CONTENT_TYPE);
-        let bytes = bytes(request, state, MAX_BODY).await?;
+        let bytes = bytes(request, MAX_BODY).await?;
         if !declared && !bytes.is_empty() {
             return Err(Error::MissingMediaType);
         }
@@ -41,30 +45,59 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     }
 }
 
-/// A body of whatever type, of up to [`MAX_LARGE_BODY`]; the route has to allow for it.
+/// A body of whatever type, of up to [`MAX_LARGE_BODY`].
 pub(crate) struct LargeBody(pub(crate) Body);
 
 impl<S: Send + Sync> FromRequest<S> for LargeBody {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
-        bytes(request, state, MAX_LARGE_BODY).await.map(|bytes| Self(Body(bytes)))
+    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
+        bytes(request, MAX_LARGE_BODY).await.map(|bytes| Self(Body(bytes)))
     }
 }
 
-async fn bytes<S: Send + Sync>(request: Request, state: &S, limit: usize) -> Result<Bytes, Error> {
-    let too_large = || Error::BodyTooLarge { limit };
-    if request.body().size_hint().lower() > limit as u64 {
-        return Err(too_large());
-    }
+/// Reads a whole body. What is beyond the limit is read too, though not kept: whoever is cut off while it
+/// still sends sees a broken connection and no answer.
+async fn bytes(request: Request, limit: usize) -> Result<Bytes, Error> {
     let kept = request.extensions().get::<ReadBody>().cloned().unwrap_or_default();
-    let read = timeout(BODY_DEADLINE, Bytes::from_request(request.with_limited_body(), state)).await;
+    let asks_first = request.headers().contains_key(header::EXPECT);
+    let mut body = request.into_body();
+    let declared = body.size_hint().lower();
+    if asks_first && declared > limit as u64 {
+        return Err(Error::BodyTooLarge { limit });
+    }
+    let read = timeout(BODY_DEADLINE, read(&mut body, limit)).await;
     let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
-    let bytes = read.map_err(|rejection| match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-        _ => Error::bad_request(format!("the body could not be read: {rejection}")),
-    })?;
+    let bytes = read.map_err(|error| Error::bad_request(format!("the body could not be read: {error}")))?;
+    let bytes = bytes.ok_or(Error::BodyTooLarge { limit })?;
     Ok(kept.0.get_or_init(|| bytes).clone())
+}
+
+/// None if there is more than the limit.
+async fn read(body: &mut axum::body::Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
+    let (mut bytes, mut length) = (Vec::new(), 0_usize);
+    while let Some(data) = data(body).await? {
+        length = length.saturating_add(data.len());
+        if length > MAX_DISCARDED {
+            return Ok(None);
+        }
+        if length <= limit {
+            bytes.extend_from_slice(&data);
+        } else {
+            bytes = Vec::new();
+        }
+    }
+    Ok((length <= limit).then(|| bytes.into()))
+}
+
+/// The next piece; none at the end.
+async fn data(body: &mut axum::body::Body) -> Result<Option<Bytes>, axum::Error> {
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        if let Ok(data) = frame?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
 }
 
 impl Body {
@@ -74,7 +107,10 @@ impl Body {
         if text.trim_ascii().is_empty() {
             return Err(Error::bad_request("the body is empty; it must be JSON"));
         }
-        serde_json::from_slice(text)
+        let text = std::str::from_utf8(text).map_err(|error| {
+            Error::bad_request(format!("the body is no UTF-8 from byte {} on; send JSON in UTF-8", error.valid_up_to()))
+        })?;
+        serde_json::from_str(text)
             .map(|raw| Piece { place: "the body".to_owned(), raw })
             .map_err(|error| Error::bad_request(format!("the body is no valid JSON: {error}")))
     }
@@ -218,7 +254,11 @@ impl<'a> Members<'a> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
     use super::*;
+    use crate::testing::Client;
 
     fn body(text: &str) -> Body {
         Body(Bytes::copy_from_slice(text.as_bytes()))
@@ -270,6 +310,25 @@ mod tests {
         for text in [deep.as_str(), &format!("{{\"a\":{deep}"), "{\"a\":\"\\", "\u{0}", "{\"\\ud800\": 1}"] {
             assert!(body(text).config().is_err());
         }
-        assert!(Body(Bytes::from_static(b"{\"a\": \"\xff\"}")).config().is_err());
+    }
+
+    #[tokio::test]
+    async fn who_sends_too_much_without_listening_gets_the_answer_all_the_same() {
+        let url = Client::new().listen().await;
+        let mut socket = TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).await.unwrap();
+        let too_much = 3 * MAX_BODY;
+        let head = format!("PUT /connectors/a/config HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n");
+        socket.write_all(format!("{head}Content-Length: {too_much}\r\n\r\n").as_bytes()).await.unwrap();
+        socket.write_all(&vec![b' '; too_much]).await.unwrap();
+        let mut answer = [0; 1024];
+        let length = socket.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..length]);
+        assert!(answer.starts_with("HTTP/1.1 413 ") && answer.ends_with("a request may have\"}"), "{answer}");
+    }
+
+    #[test]
+    fn another_encoding_than_utf_8_is_named() {
+        let error = Body(Bytes::from_static(b"{\"a\": \"\xff\"}")).config().unwrap_err();
+        assert_eq!(error.to_string(), "the body is no UTF-8 from byte 7 on; send JSON in UTF-8");
     }
 }

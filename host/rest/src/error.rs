@@ -1,12 +1,15 @@
 //! Why a request got no good answer, and the answer that says so.
 
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::Refusal;
 use serde::Serialize;
 
 use crate::forward::{ClientError, Elsewhere};
 use crate::json::Json;
+
+/// How many seconds a client should wait for what will pass: a rebalance, mostly, which takes about as long.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
 /// Each variant has one status, chosen in [`Error::status`].
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +47,9 @@ pub(crate) enum Error {
     /// The worker that it is for gave no answer.
     #[error(transparent)]
     Unanswered(#[from] ClientError),
+    /// It answered in a form that isn't for clients.
+    #[error("{worker}, to which the request was forwarded, answered {status}: {complaint}")]
+    Foreign { status: StatusCode, worker: String, complaint: String },
     #[error("Request timed out. {stage}")]
     TimedOut { stage: String },
     #[error("{0}")]
@@ -78,7 +84,38 @@ impl Error {
             Self::TooManyHops | Self::NoTarget | Self::Unanswered(ClientError::Unreachable { .. }) => {
                 StatusCode::CONFLICT
             }
+            Self::Foreign { status, .. } => *status,
             Self::Unanswered(_) | Self::TimedOut { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// Whether the same request may be answered well a little later.
+    fn will_pass(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => match refusal {
+                Refusal::Conflict(_) | Refusal::Unavailable(_) | Refusal::Elsewhere { .. } => true,
+                Refusal::NotFound(_)
+                | Refusal::Exists(_)
+                | Refusal::BadRequest(_)
+                | Refusal::Failed(_)
+                | Refusal::Forbidden(_) => false,
+            },
+            Self::TooManyHops | Self::NoTarget | Self::Unanswered(ClientError::Unreachable { .. }) => true,
+            Self::BadRequest(_)
+            | Self::Forbidden(_)
+            | Self::NotFound(_)
+            | Self::UnknownPath(_)
+            | Self::PathTooLong { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::NotAcceptable { .. }
+            | Self::UnsupportedMediaType { .. }
+            | Self::MissingMediaType
+            | Self::BodyTooLarge { .. }
+            | Self::BodyTooSlow { .. }
+            | Self::Unanswered(_)
+            | Self::Foreign { .. }
+            | Self::TimedOut { .. }
+            | Self::Internal(_) => false,
         }
     }
 }
@@ -98,9 +135,35 @@ impl IntoResponse for Error {
             tracing::error!(status = status.as_u16(), reason = ?message, "A request failed.");
         }
         let mut response = (status, Json(ErrorBody { error_code: status.as_u16(), message })).into_response();
+        if self.will_pass() {
+            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        }
         if let Self::Refused(Refusal::Elsewhere { to }) = self {
             response.extensions_mut().insert(Elsewhere { to });
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Client;
+
+    #[tokio::test]
+    async fn what_will_pass_says_when_to_ask_again() {
+        let text = str::to_owned;
+        for (refusal, status, retry_after) in [
+            (Refusal::Conflict(text("a rebalance")), 409, "1"),
+            (Refusal::Elsewhere { to: None }, 409, "1"),
+            (Refusal::Unavailable(text("no session key yet")), 503, "1"),
+            (Refusal::Exists(text("there already")), 409, ""),
+            (Refusal::Failed(text("a log failed")), 500, ""),
+        ] {
+            let client = Client::new();
+            client.herder.refuse(refusal);
+            let answer = client.send("DELETE /connectors/a", "").await;
+            assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (status, retry_after));
+        }
     }
 }

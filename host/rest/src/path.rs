@@ -36,7 +36,15 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
 
 /// A name as one segment of a path.
 pub(crate) fn encode(name: &str) -> String {
-    utf8_percent_encode(name, SEGMENT).to_string()
+    match is_step(name) {
+        true => name.replace('.', "%2E"),
+        false => utf8_percent_encode(name, SEGMENT).to_string(),
+    }
+}
+
+/// Whether clients take this for a step within a path (RFC 3986, section 5.2.4), many of them even if it is encoded.
+pub(crate) fn is_step(name: &str) -> bool {
+    matches!(name, "." | "..")
 }
 
 /// Puts the path in the form that routes are written in, or refuses it.
@@ -202,6 +210,8 @@ mod tests {
             ("q\"uote\\", "q%22uote%5C"),
             ("a/b;c%d", "a%2Fb%3Bc%25d"),
             ("ü{x}", "%C3%BC%7Bx%7D"),
+            ("..", "%2E%2E"),
+            ("...", "..."),
         ] {
             assert_eq!(encode(name), expected);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,6 @@ use tower::Layer;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::app::{App, Herder};
-use crate::body::MAX_BODY;
 use crate::error::Error;
 use crate::forward::{Client, forward};
 use crate::metrics::{self, Metrics};
@@ -89,7 +88,7 @@ impl Interface {
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
 fn shared(routes: Router<App>, app: App) -> Router {
-    let routes = routes.merge(metrics::routes()).fallback(unknown_path).layer(DefaultBodyLimit::max(MAX_BODY));
+    let routes = routes.merge(metrics::routes()).fallback(unknown_path);
     let routes = routes.layer(from_fn_with_state(app.clone(), forward)).layer(from_fn(metrics::note_route));
     let routes = routes.with_state(app.clone());
     let routes = from_fn(other_methods).layer(routes);
@@ -102,8 +101,7 @@ async fn unknown_path(request: Request) -> Error {
     Error::UnknownPath(request.uri().path().to_owned())
 }
 
-/// A path that doesn't have this method answers with those it has: to OPTIONS as its purpose, to others
-/// in the message. The `Allow` header is kept to OPTIONS, as Connect does.
+/// A path that doesn't have this method answers with those it has: to OPTIONS that is all it is for.
 async fn other_methods(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let response = next.run(request).await;
@@ -111,16 +109,13 @@ async fn other_methods(request: Request, next: Next) -> Response {
         return response;
     }
     let allowed = response.headers().get(header::ALLOW).and_then(|allowed| allowed.to_str().ok()).unwrap_or_default();
+    let allowed = format!("{allowed},OPTIONS");
+    let allow = HeaderValue::from_str(&allowed).unwrap_or(HeaderValue::from_static("OPTIONS"));
+    let allow = [(header::ALLOW, allow)];
     match method == Method::OPTIONS {
-        true => options(&format!("{allowed},OPTIONS")),
-        false => Error::MethodNotAllowed { method, path, allowed: allowed.replace(',', ", ") }.into_response(),
+        true => (allow, [(header::CONTENT_TYPE, "text/plain")], allowed).into_response(),
+        false => (allow, Error::MethodNotAllowed { method, path, allowed: allowed.replace(',', ", ") }).into_response(),
     }
-}
-
-fn options(allowed: &str) -> Response {
-    let allow = HeaderValue::from_str(allowed).unwrap_or(HeaderValue::from_static("OPTIONS"));
-    let text = (header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    ([text, (header::ALLOW, allow)], allowed.to_owned()).into_response()
 }
 
 /// Adds what the operator wants on every answer.
@@ -143,6 +138,7 @@ mod tests {
     use bulkhead_model::RawConfig;
 
     use super::*;
+    use crate::body::MAX_BODY;
     use crate::testing::Client;
 
     #[tokio::test]
@@ -160,8 +156,8 @@ mod tests {
         let client = Client::new();
         let answer = client.send("DELETE /connectors/", "").await;
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED);
-        assert_eq!(answer.message(), "`/connectors` doesn't take DELETE, only GET, HEAD, POST");
-        assert_eq!(answer.header("allow"), "");
+        assert_eq!(answer.message(), "`/connectors` doesn't take DELETE, only GET, HEAD, POST, OPTIONS");
+        assert_eq!(answer.header("allow"), "GET,HEAD,POST,OPTIONS");
         for line in ["TRACE /", "BREW /health", "POST /connectors/a/fence", "PUT /admin/loggers"] {
             assert_eq!(client.send(line, "").await.status, StatusCode::METHOD_NOT_ALLOWED, "{line}");
         }

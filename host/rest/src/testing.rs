@@ -144,7 +144,7 @@ impl State {
         match request {
             Request::Ping | Request::ResetTopics { .. } => Ok(Reply::Done),
             Request::CreateConnector { name, .. } if self.connectors.contains_key(&name) => {
-                Err(Refusal::Conflict(format!("Connector {name} already exists")))
+                Err(Refusal::Exists(format!("Connector {name} already exists")))
             }
             Request::PublishTasks { name, .. } | Request::Fence { name, .. } => self.known(&name).map(|_| Reply::Done),
             Request::SetLoggerLevel { .. } => Ok(Reply::Done),

@@ -81,7 +81,7 @@ mod tests {
 
     fn aftermath(line: &str, status: StatusCode, body: &'static str) -> Option<Aftermath> {
         let (method, uri) = line.split_once(' ').unwrap();
-        let answer = Answer { status, content_type: None, location: None, body: body.into() };
+        let answer = Answer { status, content_type: None, location: None, retry_after: None, body: body.into() };
         Aftermath::of(&method.parse().unwrap(), &uri.parse().unwrap(), &answer)
     }
 

@@ -54,6 +54,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: Option<HeaderValue>,
     pub(crate) location: Option<HeaderValue>,
+    pub(crate) retry_after: Option<HeaderValue>,
     pub(crate) body: Bytes,
 }
 
@@ -134,12 +135,24 @@ impl Answer {
             status: head.status,
             content_type: head.headers.remove(header::CONTENT_TYPE),
             location: head.headers.remove(header::LOCATION),
+            retry_after: head.headers.remove(header::RETRY_AFTER),
             body,
         })
     }
 
+    /// Whether it is an error, and not in the form of Connect's: those of its web server are HTML.
+    pub(super) fn is_foreign_error(&self) -> bool {
+        #[derive(Deserialize)]
+        struct ErrorBody {
+            #[serde(rename = "error_code")]
+            _code: u16,
+        }
+        (self.status.is_client_error() || self.status.is_server_error())
+            && serde_json::from_slice::<ErrorBody>(&self.body).is_err()
+    }
+
     /// The message of an error body, or the beginning of whatever else there is.
-    fn complaint(&self) -> String {
+    pub(super) fn complaint(&self) -> String {
         #[derive(Deserialize)]
         struct Complaint {
             message: String,

@@ -101,6 +101,9 @@ impl Original {
             });
         };
         let answer = answer?;
+        if answer.is_foreign_error() {
+            return Err(Error::Foreign { status: answer.status, worker, complaint: answer.complaint() });
+        }
         if let Some(aftermath) = Aftermath::of(&self.method, &self.uri, &answer) {
             aftermath.shown(|| app.view()).await;
         }
@@ -121,5 +124,6 @@ fn relayed(answer: Answer, host: &Host) -> Response {
         _ => answer.location,
     };
     headers.extend(location.map(|location| (header::LOCATION, location)));
+    headers.extend(answer.retry_after.map(|seconds| (header::RETRY_AFTER, seconds)));
     response
 }

@@ -205,6 +205,28 @@ async fn redirects_are_relayed_but_not_followed() {
     assert_eq!(peer.asked().len(), 1);
 }
 
+/// FC-05: Apache's web server has pages for paths that it doesn't like, `a%2Fb` for one.
+#[tokio::test]
+async fn an_error_page_of_the_leader_becomes_an_error_body_and_advice_to_wait_is_relayed() {
+    let (_, url) = Peer::answering(|| {
+        (StatusCode::BAD_REQUEST, [("content-type", "text/html")], "<h2>Ambiguous path</h2>").into_response()
+    })
+    .await;
+    let answer = follower(&url).send("DELETE /connectors/a%2Fb", "").await;
+    let message =
+        format!("{url}, to which the request was forwarded, answered 400 Bad Request: <h2>Ambiguous path</h2>");
+    assert_eq!((answer.status.as_u16(), answer.message()), (400, message));
+
+    let (_, url) = Peer::answering(|| {
+        let body = r#"{"error_code": 409, "message": null}"#;
+        (StatusCode::CONFLICT, [("content-type", "application/json"), ("retry-after", "7")], body).into_response()
+    })
+    .await;
+    let answer = follower(&url).send("DELETE /connectors/a", "").await;
+    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (409, "7"));
+    assert_eq!(answer.body, r#"{"error_code": 409, "message": null}"#);
+}
+
 #[tokio::test]
 async fn a_leader_that_was_started_anew_is_reached_although_its_connections_are_gone() {
     let client = TestClient::new();

@@ -5,6 +5,8 @@ mod create;
 mod internal;
 mod lifecycle;
 mod loggers;
+#[cfg(test)]
+mod names;
 mod offsets;
 mod plugins;
 mod root;
@@ -13,12 +15,10 @@ mod tasks;
 mod topics;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
 use axum::routing::{MethodRouter, get, post, put};
 
 use crate::app::App;
-use crate::body::MAX_LARGE_BODY;
 use crate::negotiation::{answers_json, takes_json};
 
 /// The worker, its connectors and its plugins.
@@ -39,12 +39,7 @@ pub(crate) fn regular() -> Router<App> {
         .route("/connectors/{connector}/restart", resource(post(lifecycle::restart)))
         .route(
             "/connectors/{connector}/tasks",
-            answering(
-                get(tasks::list)
-                    .route_layer(from_fn(takes_json))
-                    .post(internal::publish_tasks)
-                    .layer(DefaultBodyLimit::max(MAX_LARGE_BODY)),
-            ),
+            answering(get(tasks::list).route_layer(from_fn(takes_json)).post(internal::publish_tasks)),
         )
         .route("/connectors/{connector}/fence", answering(put(internal::fence)))
         .route("/connectors/{connector}/tasks/{task}/status", resource(get(tasks::status)))
