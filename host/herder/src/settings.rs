@@ -1,6 +1,7 @@
 //! What the herder must know of the worker's configuration.
 
 use bulkhead_model::WorkerId;
+use bulkhead_model::config::OverridePolicy;
 
 use crate::assignment::Assignment;
 use crate::auto_restart::RestartPolicy;
@@ -18,6 +19,8 @@ pub struct Settings {
     pub header_converter: String,
     /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
     pub topic_tracking: bool,
+    /// `connector.client.config.override.policy`
+    pub overrides: OverridePolicy,
     /// `restart.policy` and what belongs to it, for connectors that don't say otherwise.
     pub restart: RestartPolicy,
 }

@@ -8,7 +8,7 @@ mod worker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
+use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, OverridePolicy};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::{Command, Event as WorkEvent, Token};
 use bulkhead_model::{ConfigPatch, ConnectorName, Instance, RawConfig, TargetState, WorkerId};
@@ -80,6 +80,7 @@ impl Sim {
             value_converter: "org.apache.kafka.connect.json.JsonConverter".to_owned(),
             header_converter: "org.apache.kafka.connect.storage.SimpleHeaderConverter".to_owned(),
             topic_tracking: true,
+            overrides: OverridePolicy::All,
             restart: RestartPolicy::default(),
         };
         let mut sim = Self {

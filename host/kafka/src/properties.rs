@@ -5,8 +5,8 @@
 //! connector's `producer.override.*` and so on. Keys under librdkafka's own names are accepted too.
 //! The clients of the worker's own topics have the worker's keys without a prefix and no others, as in
 //! Java.
-//! Which overrides a connector may use (`connector.client.config.override.policy`) is decided where
-//! configurations are validated, not here.
+//! Which overrides a connector may use is the worker's policy (KIP-458). It is asked when a configuration is
+//! validated, and here again: the configuration may have come through a worker with another policy.
 
 mod effective;
 mod rules;
@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bulkhead_model::RawConfig;
+use bulkhead_model::config::OverridePolicy;
 use bulkhead_pipeline::ports::ClientError;
 
 pub(crate) use effective::Effective;
@@ -34,6 +35,7 @@ pub(crate) enum Role {
 #[derive(Clone)]
 pub struct Settings {
     worker: RawConfig,
+    overrides: OverridePolicy,
     /// Keys about which a warning has been written.
     warned: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -44,7 +46,8 @@ impl Settings {
         if worker.get("bootstrap.servers").is_none_or(|servers| servers.trim().is_empty()) {
             return Err(ClientError("configuration `bootstrap.servers` is missing".to_owned()));
         }
-        let settings = Self { worker: worker.clone(), warned: Arc::default() };
+        let overrides = OverridePolicy::of_worker(worker).map_err(|error| ClientError(error.to_string()))?;
+        let settings = Self { worker: worker.clone(), overrides, warned: Arc::default() };
         for role in [Role::Producer, Role::Consumer, Role::Admin] {
             settings.effective(role, &RawConfig::new())?;
         }
@@ -56,8 +59,17 @@ impl Settings {
         self.worker.get("bootstrap.servers").unwrap_or_default()
     }
 
+    /// What connectors may choose of their clients' properties.
+    pub fn overrides(&self) -> &OverridePolicy {
+        &self.overrides
+    }
+
     /// Properties of one client of a connector.
     pub(crate) fn effective(&self, role: Role, connector: &RawConfig) -> Result<Effective, ClientError> {
+        let mut chosen = connector.iter().filter_map(|(key, _)| key.strip_prefix(role.override_prefix()));
+        if let Some(refusal) = chosen.find_map(|key| self.overrides.refusal(key)) {
+            return Err(ClientError(refusal));
+        }
         let effective = Effective::new(role, &self.worker, connector)?;
         self.warn_of(effective.ignored());
         Ok(effective)

@@ -3,6 +3,7 @@
 use bulkhead_herder::protocol::ConnectProtocol;
 use bulkhead_herder::{ClusterSettings, KeySettings, Mode, RestartPolicy, Settings};
 use bulkhead_model::WorkerId;
+use bulkhead_model::config::OverridePolicy;
 
 /// See the module's documentation. Times are in milliseconds.
 #[derive(Clone, Debug)]
@@ -117,6 +118,7 @@ impl Conditions {
             value_converter: "org.apache.kafka.connect.json.JsonConverter".to_owned(),
             header_converter: "org.apache.kafka.connect.storage.SimpleHeaderConverter".to_owned(),
             topic_tracking: true,
+            overrides: OverridePolicy::All,
             restart: RestartPolicy::default(),
         }
     }

@@ -11,6 +11,8 @@ const ELSEWHERE: &[&str] = &[
     "access.control.allow.origin",
     "admin.listeners",
     "client.dns.lookup",
+    "connector.client.config.override.allowlist",
+    "connector.client.config.override.policy",
     "listeners",
     "offset.flush.interval.ms",
     "offset.flush.timeout.ms",
@@ -55,8 +57,6 @@ const POINTLESS: &[&str] = &[
 
 /// Connect's, but not heeded here: whoever sets them should know.
 const WITHOUT_EFFECT: &[&str] = &[
-    "connector.client.config.override.allowlist",
-    "connector.client.config.override.policy",
     "header.converter.plugin.version",
     "key.converter.plugin.version",
     "metric.reporters",
@@ -66,9 +66,6 @@ const WITHOUT_EFFECT: &[&str] = &[
 
 /// Families of the same kind.
 const FAMILIES_WITHOUT_EFFECT: &[&str] = &["listeners.https.", "metrics.context."];
-
-/// Values with which having no effect is right.
-const HARMLESS: &[(&str, &str)] = &[("connector.client.config.override.policy", "All")];
 
 /// Keys of a worker's file that come to nothing.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -85,7 +82,7 @@ impl Unheeded {
         let mut unheeded = Self::default();
         for (key, value) in properties.iter().filter(|(key, _)| !read.contains(key)) {
             if is_without_effect(key) {
-                if !value.trim().is_empty() && !HARMLESS.contains(&(key, value.trim())) {
+                if !value.trim().is_empty() {
                     unheeded.without_effect.push(key.to_owned());
                 }
             } else if !is_of_a_family(key) {
@@ -153,12 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn what_connect_has_and_we_have_not_is_told_apart_unless_it_says_what_holds_anyway() {
-        let policy = "connector.client.config.override.policy";
-        let keys = ["listeners.https.ssl.protocol", "rest.extension.classes", policy];
+    fn what_connect_has_and_we_have_not_is_told_apart_unless_it_is_empty() {
+        let keys = ["listeners.https.ssl.protocol", "rest.extension.classes"];
         let expected = format!("unknown [] without effect {keys:?}");
         assert_eq!(check(WorkerMode::Standalone, &keys), expected);
-        let properties = RawConfig::from([(policy, "All"), ("metric.reporters", "")]);
+        let properties = RawConfig::from([("metric.reporters", "")]);
         assert_eq!(Unheeded::of(&properties, &definitions(WorkerMode::Standalone)), Unheeded::default());
     }
 }

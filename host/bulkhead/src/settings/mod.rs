@@ -156,6 +156,7 @@ impl WorkerSettings {
             value_converter: self.value_converter.clone(),
             header_converter: self.header_converter.clone(),
             topic_tracking: self.rest.topic_tracking != TopicTracking::Off,
+            overrides: self.kafka.overrides().clone(),
             restart: self.restart,
         }
     }

@@ -1,13 +1,13 @@
 //! The verdict on a configuration, put together from everyone who has a say.
 
 use bulkhead_model::ConfigPatch;
-use bulkhead_model::config::{ConfigType, ConfigValue, Given};
+use bulkhead_model::config::{ConfigType, ConfigValue, Given, OverridePolicy};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::Validation;
 
 use super::infos::{ConfigInfos, Entry};
 use super::plugins::Defaults;
-use super::{aliases, common, converters, sandbox, sink, source, version};
+use super::{aliases, common, converters, overrides, sandbox, sink, source, version};
 
 /// A configuration and what is known around it.
 pub(super) struct Case<'a> {
@@ -15,6 +15,7 @@ pub(super) struct Case<'a> {
     pub(super) defaults: Defaults,
     pub(super) plugin: &'a PluginDesc,
     pub(super) config: &'a ConfigPatch,
+    pub(super) overrides: &'a OverridePolicy,
     pub(super) in_cluster: bool,
 }
 
@@ -77,6 +78,7 @@ pub(super) fn judge(case: &Case<'_>, validation: &Validation) -> ConfigInfos {
     for verdict in &validation.refused_grants {
         find_or_add(&mut entries, &mut undefined, &verdict.name).value.errors.extend(verdict.errors.iter().cloned());
     }
+    entries.extend(overrides::refused(case.config, case.plugin.kind, case.overrides));
     let converters = [converters::HEADER, converters::KEY, converters::VALUE];
     let converters = converters.iter().flat_map(|role| converters::entries(case, role)).collect();
     answer(case, undefined, entries, converters)

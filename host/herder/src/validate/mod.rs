@@ -10,6 +10,7 @@ mod converters;
 mod definitions;
 mod infos;
 mod judge;
+mod overrides;
 mod plugins;
 mod references;
 mod requests;

@@ -107,6 +107,7 @@ impl Herder {
             defaults: Defaults::of(&self.settings),
             plugin: &submission.plugin,
             config: &submission.config,
+            overrides: &self.settings.overrides,
             in_cluster: self.settings.mode.cluster().is_some(),
         }
     }

@@ -7,7 +7,7 @@ use super::infos::Entry;
 
 const TOPICS: &str = "topics";
 const TOPICS_REGEX: &str = "topics.regex";
-const DLQ_TOPIC: &str = "errors.deadletterqueue.topic.name";
+pub(super) const DLQ_TOPIC: &str = "errors.deadletterqueue.topic.name";
 
 /// A sink reads topics by name or by pattern, and never its own dead letter queue.
 pub(super) fn check_topics(entries: &mut [Entry], config: &ConfigPatch) {

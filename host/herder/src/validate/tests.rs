@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use bulkhead_model::ConfigPatch;
 use bulkhead_model::config::{
-    ConfigDef, ConfigKey, ConfigType, ConfigValue, DefaultValue, Importance, Validator, Width,
+    ConfigDef, ConfigKey, ConfigType, ConfigValue, DefaultValue, Importance, OverridePolicy, Validator, Width,
 };
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::Validation;
@@ -112,7 +112,8 @@ fn judged(
         value_converter: JSON.to_owned(),
         header_converter: SIMPLE.to_owned(),
     };
-    let case = Case { catalog: &catalog, defaults, plugin: &plugin, config, in_cluster };
+    let policy = OverridePolicy::All;
+    let case = Case { catalog: &catalog, defaults, plugin: &plugin, config, overrides: &policy, in_cluster };
     let config_def = plugin.config.clone();
     let (version, resolution) = (plugin.version.clone(), Default::default());
     let validation = Validation { kind, version, config_def, values, refused_grants, resolution };

@@ -229,3 +229,24 @@ fn the_workers_own_clients_have_its_keys_without_a_prefix() {
     }
     assert_eq!(properties.ignored(), [""; 0]);
 }
+
+#[test]
+fn what_the_workers_policy_forbids_makes_no_client() {
+    let policy = ("connector.client.config.override.policy", "Principal");
+    let settings = Settings::from_properties(&RawConfig::from([("bootstrap.servers", "b:1"), policy])).unwrap();
+    let made = |role, key| settings.effective(role, &RawConfig::from([(key, "1")])).map_err(|error| error.to_string());
+    let expected = "The policy Principal (connector.client.config.override.policy) of this worker lets no connector \
+                    override acks";
+    assert_eq!(made(Role::Producer, "producer.override.acks").err().as_deref(), Some(expected));
+    // The keys of other clients are their matter.
+    made(Role::Consumer, "producer.override.acks").unwrap();
+    let error = made(Role::Producer, "producer.override.security.protocol").err().unwrap();
+    assert!(error.contains("security.protocol` = `1`"), "{error}");
+}
+
+#[test]
+fn a_policy_that_nobody_knows_is_refused() {
+    let policy = ("connector.client.config.override.policy", "com.acme.Mine");
+    let error = Settings::from_properties(&RawConfig::from([("bootstrap.servers", "b:1"), policy])).unwrap_err();
+    assert!(error.to_string().contains("com.acme.Mine"), "{error}");
+}

@@ -4,6 +4,7 @@
 mod check;
 mod def;
 mod mask;
+mod overrides;
 mod parse;
 mod raw;
 pub mod references;
@@ -12,6 +13,7 @@ mod validate;
 
 pub use def::{ConfigDef, ConfigKey, ConfigType, ConfigValue, DefaultValue, Importance, Validator, Width};
 pub use mask::Mask;
+pub use overrides::{OverridePolicy, UnknownPolicy};
 pub use parse::{Invalid, Password, Typed};
 pub use raw::{ConfigPatch, RawConfig};
 pub use resolution::{Answer, Resolution};
