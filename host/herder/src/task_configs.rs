@@ -133,6 +133,9 @@ impl Herder {
         let Some(connector) = self.cluster.get(name) else {
             return self.reconfigured(name);
         };
+        if configs.is_empty() {
+            tracing::warn!(connector = %name, "The connector has given no task configurations; it has no tasks.");
+        }
         let configs = self.complete_task_configs(&connector.config, configs);
         if let Some(trace) = too_many_tasks(name, &connector.config, configs.len()) {
             self.reconfigured(name);

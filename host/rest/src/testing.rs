@@ -215,6 +215,7 @@ fn herder_settings() -> bulkhead_herder::Settings {
         value_converter: "io.example.JsonConverter".to_owned(),
         header_converter: "io.example.JsonConverter".to_owned(),
         topic_tracking: true,
+        overrides: bulkhead_model::config::OverridePolicy::All,
         restart: bulkhead_herder::RestartPolicy::default(),
     }
 }

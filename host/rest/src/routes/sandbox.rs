@@ -15,6 +15,8 @@ use crate::seen::{Seen, instances};
 #[derive(Serialize)]
 struct Body<'a> {
     name: &'a ConnectorName,
+    /// What is odd about a connector whose states are all well.
+    condition: Option<&'static str>,
     connector: Option<InstanceBody<'a>>,
     tasks: Vec<InstanceBody<'a>>,
 }
@@ -52,19 +54,24 @@ struct Memory {
     peak_bytes: u64,
 }
 
+/// Connect shows nothing but RUNNING then, although nothing is done.
+const NO_TASKS: &str = "The connector is running but has no tasks: it has given no task configurations";
+
 /// `GET /connectors/{connector}/sandbox`
 pub(super) async fn show(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     let view = app.view();
     let connector = view.connectors.get(&name);
     let connector = connector.ok_or_else(|| Error::NotFound(format!("Connector {name} not found")))?;
     let seen: Vec<_> = instances(&view, &connector.info, &**app.sandbox()).collect();
+    let idle = matches!(&seen[..], [connector] if connector.status.is_some_and(|status| status.state == "RUNNING"));
+    let condition = idle.then_some(NO_TASKS);
     let (connector, tasks) = match seen.split_first() {
         Some((connector, tasks)) => {
             (Some(InstanceBody::from(connector)), tasks.iter().map(InstanceBody::from).collect())
         }
         None => (None, Vec::new()),
     };
-    Ok(Json(Body { name: &name, connector, tasks }).into_response())
+    Ok(Json(Body { name: &name, condition, connector, tasks }).into_response())
 }
 
 impl<'a> From<&'a Seen<'a>> for InstanceBody<'a> {
@@ -152,7 +159,7 @@ mod tests {
         assert_eq!(
             show(&client).await,
             json!({
-                "name": "a",
+                "name": "a", "condition": null,
                 "connector": unknown(json!({"worker_id": "w:1", "state": "RUNNING"})),
                 "tasks": [
                     unknown(json!({"id": 0, "worker_id": "w:1", "state": "RUNNING"})),
@@ -168,6 +175,15 @@ mod tests {
         client.herder.show_connector("a");
         client.sandbox.run(Instance::Connector(ConnectorName::new("a")), usage());
         assert_eq!(show(&client).await["connector"]["restarts"], 0);
+    }
+
+    #[tokio::test]
+    async fn a_running_connector_without_tasks_says_so() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector("a");
+        assert_eq!(show(&client).await["condition"], NO_TASKS);
+        client.herder.show_connector_with_tasks("a", 1);
+        assert_eq!(show(&client).await["condition"], Value::Null);
     }
 
     #[tokio::test]

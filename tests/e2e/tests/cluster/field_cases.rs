@@ -169,6 +169,17 @@ fn fc_09_fewer_tasks_leave_nothing_behind() {
     put("2");
     cluster.settled(&[("x", 2)]).unwrap();
     assert_eq!(writing(&cluster, "x", 2).len(), 2);
+
+    rest.create("idle", &witness::config(&topic, "no-tasks", "2")).unwrap();
+    cluster.settled(&[("x", 2), ("idle", 0)]).unwrap();
+    for worker in cluster.awake() {
+        let condition = || {
+            let (_, shown) = cluster.rest(worker).ask("GET", "/connectors/idle/sandbox", None).ok()?;
+            shown["condition"].as_str().map(str::to_owned)
+        };
+        let condition = eventually("it is said that there are no tasks", SOON, condition).unwrap();
+        assert!(condition.contains("no tasks"), "{condition}");
+    }
 }
 
 /// Never more than two instances of a connector with two tasks at the same time. One that was frozen may make records
