@@ -5,74 +5,101 @@ use bulkhead_model::offset::OffsetEntry;
 use bulkhead_model::{ConnectorName, RawConfig, State, TaskId, WorkerId};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-/// `ConnectorInfo`.
-#[derive(Serialize)]
+use crate::document;
+
+/// A connector.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ConnectorInfo)]
 pub(crate) struct Info<'a> {
+    #[schema(value_type = String)]
     name: &'a ConnectorName,
+    #[schema(value_type = HashMap<String, String>)]
     config: &'a RawConfig,
+    #[schema(value_type = Vec<document::TaskId>)]
     tasks: &'a [TaskId],
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: Kind,
 }
 
-/// `TaskInfo`.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ConnectorType)]
+enum Kind {
+    Source,
+    Sink,
+    Unknown,
+}
+
+/// A task.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TaskInfo)]
 pub(crate) struct TaskConfig<'a> {
+    #[schema(value_type = document::TaskId)]
     id: &'a TaskId,
+    #[schema(value_type = HashMap<String, String>)]
     config: &'a RawConfig,
 }
 
-/// `StateInfo`.
-#[derive(Serialize)]
+/// States of a connector and its tasks.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StateInfo)]
 pub(crate) struct Status<'a> {
+    #[schema(value_type = String)]
     name: &'a ConnectorName,
     connector: StateBody<'a>,
     tasks: Vec<TaskState<'a>>,
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: Kind,
 }
 
-/// `TaskState`.
-#[derive(Serialize)]
+/// The state of a task.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct TaskState<'a> {
     id: u32,
     #[serde(flatten)]
     state: StateBody<'a>,
 }
 
-#[derive(Serialize)]
+/// The state of a connector or a task.
+#[derive(Serialize, ToSchema)]
+#[schema(as = State)]
 struct StateBody<'a> {
     state: &'static str,
+    #[schema(value_type = String)]
     worker_id: &'a WorkerId,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a str>,
     /// Left out for a plugin without version, null while no instance has reported one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     version: Option<Option<&'a str>>,
 }
 
-/// `Offsets`.
-#[derive(Serialize)]
+/// Offsets of a connector.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Offsets<'a> {
     offsets: Vec<Offset<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Offset<'a> {
+    #[schema(value_type = Option<Object>, required)]
     partition: Option<&'a Map<String, Value>>,
+    #[schema(value_type = Option<Object>, required)]
     offset: Option<&'a Map<String, Value>>,
 }
 
-/// `Message`.
-#[derive(Serialize)]
+/// What was done.
+#[derive(Serialize, ToSchema)]
 pub(crate) struct Message {
     pub(crate) message: &'static str,
 }
 
 impl<'a> From<&'a ConnectorInfo> for Info<'a> {
     fn from(info: &'a ConnectorInfo) -> Self {
-        Self { name: &info.name, config: &info.config, tasks: &info.tasks, kind: word(info.kind) }
+        Self { name: &info.name, config: &info.config, tasks: &info.tasks, kind: info.kind.into() }
     }
 }
 
@@ -88,7 +115,7 @@ impl<'a> From<&'a ConnectorStatus> for Status<'a> {
             name: &status.name,
             connector: StateBody::from(&status.connector),
             tasks: status.tasks.iter().map(|(number, state)| TaskState::new(*number, state)).collect(),
-            kind: word(status.kind),
+            kind: status.kind.into(),
         }
     }
 }
@@ -119,10 +146,12 @@ impl<'a> From<&'a [OffsetEntry]> for Offsets<'a> {
     }
 }
 
-fn word(kind: ConnectorKind) -> &'static str {
-    match kind {
-        ConnectorKind::Source => "source",
-        ConnectorKind::Sink => "sink",
-        ConnectorKind::Unknown => "unknown",
+impl From<ConnectorKind> for Kind {
+    fn from(kind: ConnectorKind) -> Self {
+        match kind {
+            ConnectorKind::Source => Self::Source,
+            ConnectorKind::Sink => Self::Sink,
+            ConnectorKind::Unknown => Self::Unknown,
+        }
     }
 }

@@ -317,7 +317,7 @@ mod tests {
         let url = Client::new().listen().await;
         let mut socket = TcpStream::connect(url.trim_start_matches("http://").trim_end_matches('/')).await.unwrap();
         let too_much = 3 * MAX_BODY;
-        let head = format!("PUT /connectors/a/config HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n");
+        let head = "PUT /connectors/a/config HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n";
         socket.write_all(format!("{head}Content-Length: {too_much}\r\n\r\n").as_bytes()).await.unwrap();
         socket.write_all(&vec![b' '; too_much]).await.unwrap();
         let mut answer = [0; 1024];

@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::Refusal;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::forward::{ClientError, Elsewhere};
 use crate::json::Json;
@@ -121,9 +122,13 @@ impl Error {
 }
 
 /// The body of every error.
-#[derive(Serialize)]
-struct ErrorBody {
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub(crate) struct ErrorBody {
+    /// The status.
     error_code: u16,
+    /// Null only in answers of Apache's workers that were forwarded.
+    #[schema(value_type = Option<String>, required)]
     message: String,
 }
 

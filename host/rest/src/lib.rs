@@ -20,6 +20,7 @@ mod answer;
 mod app;
 mod body;
 mod cors;
+mod document;
 mod error;
 mod forward;
 mod json;

@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bulkhead_model::{ConnectorName, TaskId};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use utoipa::IntoParams;
 
 use crate::error::Error;
 
@@ -110,18 +111,28 @@ fn escapes_are_complete(segment: &str) -> bool {
 }
 
 /// `{connector}`.
-pub(crate) struct Connector(pub(crate) ConnectorName);
+#[derive(IntoParams)]
+#[into_params(names("connector"), parameter_in = Path)]
+pub(crate) struct Connector(#[param(value_type = String)] pub(crate) ConnectorName);
 
 /// `{connector}` and `{task}`. A negative number is understood, though no task has it.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
 pub(crate) struct Task {
+    #[param(value_type = String)]
     pub(crate) connector: ConnectorName,
+    #[param(rename = "task")]
     pub(crate) number: i32,
 }
 
 /// `{plugin}`: a class or a short name of one.
+#[derive(IntoParams)]
+#[into_params(names("plugin"), parameter_in = Path)]
 pub(crate) struct Plugin(pub(crate) String);
 
 /// `{logger}`.
+#[derive(IntoParams)]
+#[into_params(names("logger"), parameter_in = Path)]
 pub(crate) struct Logger(pub(crate) String);
 
 impl Task {

@@ -9,6 +9,7 @@ use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{Millis, Refusal, Reply, Request};
 use bulkhead_model::Instance;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::levels::Level;
 
@@ -83,7 +84,7 @@ pub struct LoggerLevel {
 }
 
 /// The answer of `GET /`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ServerInfo {
     pub version: String,
     pub commit: String,

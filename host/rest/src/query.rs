@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
 use axum::http::request::Parts;
+use utoipa::IntoParams;
 
 /// The query of a request. Unknown parameters are ignored, and none is ever malformed.
 pub(crate) struct Parameters(Vec<(String, String)>);
@@ -28,6 +29,15 @@ impl Parameters {
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(is_true)
     }
+}
+
+/// What a request may have that another worker may have to carry out.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described here, read where requests are forwarded")]
+pub(crate) struct Forward {
+    /// Between workers: whether the request may be forwarded once more. Clients leave it out.
+    forward: Option<bool>,
 }
 
 /// How Java reads a boolean.

@@ -11,8 +11,10 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower::Layer;
 use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::{App, Herder};
+use crate::document::with_document;
 use crate::error::Error;
 use crate::forward::{Client, forward};
 use crate::metrics::{self, Metrics};
@@ -87,8 +89,8 @@ impl Interface {
 }
 
 /// Paths are cleaned before they are routed, so the routes are a service inside an otherwise empty router.
-fn shared(routes: Router<App>, app: App) -> Router {
-    let routes = routes.merge(metrics::routes()).fallback(unknown_path);
+fn shared(routes: OpenApiRouter<App>, app: App) -> Router {
+    let routes = with_document(routes.merge(metrics::routes())).fallback(unknown_path);
     let routes = routes.layer(from_fn_with_state(app.clone(), forward)).layer(from_fn(metrics::note_route));
     let routes = routes.with_state(app.clone());
     let routes = from_fn(other_methods).layer(routes);

@@ -29,13 +29,13 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::registry::Registry;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::error::Error;
@@ -45,10 +45,14 @@ pub use counted::Metrics;
 pub(crate) use requests::{count, note_route};
 
 /// Beside the resources of every listener, admin listeners too.
-pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/metrics", get(scrape))
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(scrape))
 }
 
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "getMetrics",
+    responses((status = 200, description = "OpenMetrics.", body = String, content_type = "application/openmetrics-text")),
+)]
 async fn scrape(State(app): State<App>) -> Result<Response, Error> {
     let text = text(&app).map_err(|_| Error::Internal("the metrics could not be written".to_owned()))?;
     let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");

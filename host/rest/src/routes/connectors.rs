@@ -1,25 +1,28 @@
 //! Listing connectors, and reading and changing their configurations.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{Reply, Request};
 use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig};
-use indexmap::IndexMap;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::create::created;
 use crate::answer::{Info, Status};
 use crate::app::App;
 use crate::body::Body;
+use crate::document::{self, Asked, Conflict, NoSuchConnector, Scalar, WithBody};
 use crate::error::Error;
 use crate::json::Json;
 use crate::location::Host;
 use crate::path::Connector;
-use crate::query::Parameters;
+use crate::query::{Forward, Parameters};
 
 /// What `expand` adds to a name.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Expanded<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status<'a>>,
@@ -27,16 +30,29 @@ struct Expanded<'a> {
     info: Option<Info<'a>>,
 }
 
+/// The connectors.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+enum Listing<'a> {
+    Names(Vec<&'a str>),
+    Expanded(BTreeMap<&'a str, Expanded<'a>>),
+}
+
 /// `GET /connectors`: names, or with `expand` an object by name.
+#[utoipa::path(
+    get, path = "/connectors", operation_id = "listConnectors",
+    params(("expand" = Option<Vec<String>>, Query, description = "`status` or `info`; repeatable. Anything else adds nothing.")),
+    responses((status = 200, description = "Names, or with `expand` an object by name.", body = Listing<'_>)),
+)]
 pub(super) async fn list(State(app): State<App>, query: Parameters) -> Response {
     let view = app.view();
     if query.get("expand").is_none() {
-        return Json(view.connectors.keys().collect::<Vec<_>>()).into_response();
+        return Json(Listing::Names(view.connectors.keys().map(ConnectorName::as_str).collect())).into_response();
     }
     let status = query.all("expand").any(|value| value == "status");
     let info = query.all("expand").any(|value| value == "info");
-    let expanded = view.connectors.keys().filter_map(|name| Some((name, expand(&view, name, status, info)?)));
-    Json(expanded.collect::<IndexMap<_, _>>()).into_response()
+    let expanded = view.connectors.keys().filter_map(|name| Some((name.as_str(), expand(&view, name, status, info)?)));
+    Json(Listing::Expanded(expanded.collect())).into_response()
 }
 
 /// None if something wanted isn't there, as while the connector is created or deleted.
@@ -47,6 +63,10 @@ fn expand<'a>(view: &'a ClusterView, name: &ConnectorName, status: bool, info: b
 }
 
 /// `GET /connectors/{connector}`
+#[utoipa::path(
+    get, path = "/connectors/{connector}", operation_id = "getConnector", params(Connector),
+    responses((status = 200, description = "The connector.", body = Info<'_>), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::ConnectorInfo { name }).await? {
         Reply::Connector(info) => Ok(Json(Info::from(&info)).into_response()),
@@ -55,6 +75,13 @@ pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> 
 }
 
 /// `GET /connectors/{connector}/config`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/config", operation_id = "getConnectorConfig", params(Connector),
+    responses(
+    (status = 200, description = "The configuration, with references as they were given.", body = HashMap<String, String>),
+    NoSuchConnector, Conflict, Asked,
+    ),
+)]
 pub(super) async fn config(State(app): State<App>, Connector(name): Connector) -> Result<Json<RawConfig>, Error> {
     match app.ask(Request::ConnectorConfig { name }).await? {
         Reply::Config(config) => Ok(Json(config)),
@@ -63,6 +90,10 @@ pub(super) async fn config(State(app): State<App>, Connector(name): Connector) -
 }
 
 /// `GET /connectors/{connector}/status`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/status", operation_id = "getConnectorStatus", params(Connector),
+    responses((status = 200, description = "States of the connector and its tasks.", body = Status<'_>), NoSuchConnector),
+)]
 pub(super) async fn status(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     let view = app.view();
     let status = view.statuses.get(&name);
@@ -71,6 +102,15 @@ pub(super) async fn status(State(app): State<App>, Connector(name): Connector) -
 }
 
 /// `PUT /connectors/{connector}/config`: creates or replaces.
+#[utoipa::path(
+    put, path = "/connectors/{connector}/config", operation_id = "putConnectorConfig", params(Connector, Forward),
+    request_body(content = HashMap<String, Scalar>, description = "The whole configuration."),
+    responses(
+    (status = 200, description = "The configuration is replaced.", body = Info<'_>),
+    (status = 201, description = "The connector is created.", body = Info<'_>, headers(("Location" = String))),
+    WithBody, Conflict, Asked,
+    ),
+)]
 pub(super) async fn put_config(
     State(app): State<App>,
     Connector(name): Connector,
@@ -87,6 +127,14 @@ pub(super) async fn put_config(
 }
 
 /// `PATCH /connectors/{connector}/config` (KIP-477): null removes a key.
+#[utoipa::path(
+    patch, path = "/connectors/{connector}/config", operation_id = "patchConnectorConfig", params(Connector, Forward),
+    request_body = document::ConfigPatch,
+    responses(
+    (status = 200, description = "The configuration is changed.", body = Info<'_>),
+    WithBody, NoSuchConnector, Conflict, Asked,
+    ),
+)]
 pub(super) async fn patch_config(
     State(app): State<App>,
     Connector(name): Connector,

@@ -6,28 +6,46 @@ use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::{ConnectorInfo, Reply, Request};
 use bulkhead_model::offset::OffsetEntry;
 use bulkhead_model::{ConfigPatch, ConnectorName, TargetState};
+use utoipa::ToSchema;
 
 use super::connectors::settle_name;
 use super::offsets;
 use crate::answer::Info;
 use crate::app::App;
 use crate::body::{Body, Piece};
-use crate::error::Error;
+use crate::document::{Asked, NewOffset, Scalar, WithBody};
+use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::location::Host;
 use crate::path;
+use crate::query::Forward;
 
 /// `CreateRequest`.
-#[derive(Debug, PartialEq)]
-struct CreateRequest {
+#[derive(Debug, PartialEq, ToSchema)]
+pub(crate) struct CreateRequest {
+    /// Blanks around it don't count.
+    #[schema(value_type = Scalar)]
     name: ConnectorName,
+    #[schema(value_type = HashMap<String, Scalar>)]
     config: ConfigPatch,
+    /// RUNNING, PAUSED or STOPPED, in any case.
+    #[schema(value_type = Option<String>, pattern = "^([Rr][Uu][Nn][Nn][Ii][Nn][Gg]|[Pp][Aa][Uu][Ss][Ee][Dd]|[Ss][Tt][Oo][Pp][Pp][Ee][Dd])$")]
     initial_state: Option<TargetState>,
     /// Where the connector is to begin, in the form of `PATCH …/offsets`; none, if the list is empty.
+    #[schema(value_type = Option<Vec<NewOffset>>)]
     offsets: Option<Vec<OffsetEntry>>,
 }
 
 /// `POST /connectors`
+#[utoipa::path(
+    post, path = "/connectors", operation_id = "createConnector", params(Forward), request_body = CreateRequest,
+    responses(
+    (status = 201, description = "The connector is created.", body = Info<'_>, headers(("Location" = String))),
+    (status = 409, description = "The connector exists, or the cluster is about to rebalance.", body = ErrorBody,
+    headers(("Retry-After" = Option<u32>, description = "Seconds, if asking again may help."))),
+    WithBody, Asked,
+    ),
+)]
 pub(super) async fn create(State(app): State<App>, host: Host, body: Body) -> Result<Response, Error> {
     let CreateRequest { name, config, initial_state, offsets } = CreateRequest::parse(&body)?;
     match app.ask(Request::CreateConnector { name, config, initial_state, offsets }).await? {

@@ -10,9 +10,11 @@ use bulkhead_model::RawConfig;
 
 use crate::app::App;
 use crate::body::{Body, LargeBody};
-use crate::error::Error;
+use crate::document::{Asked, Conflict, Scalar, WithBody};
+use crate::error::{Error, ErrorBody};
 use crate::forward::{ALGORITHM, SIGNATURE};
 use crate::path::Connector;
+use crate::query::Forward;
 
 /// What Java calls the algorithms that may sign.
 const ALGORITHMS: [&str; 6] = ["HmacMD5", "HmacSHA1", "HmacSHA224", "HmacSHA256", "HmacSHA384", "HmacSHA512"];
@@ -22,6 +24,21 @@ const ALGORITHMS: [&str; 6] = ["HmacMD5", "HmacSHA1", "HmacSHA224", "HmacSHA256"
 const MAX_ITEMS: usize = 1_000_000;
 
 /// `POST /connectors/{connector}/tasks`
+#[utoipa::path(
+    post, path = "/connectors/{connector}/tasks", operation_id = "publishTasks",
+    params(
+    Connector, Forward,
+    ("x-connect-authorization" = Option<String>, Header, description = "Base64 of the signature of the body."),
+    ("x-connect-request-signature-algorithm" = Option<String>, Header, description = "E.g. `HmacSHA256`."),
+    ),
+    request_body(content = Vec<HashMap<String, Scalar>>, description = "The tasks' configurations."),
+    responses(
+    (status = 204, description = "The tasks are written."),
+    (status = 403, description = "The signature is wrong.", body = ErrorBody),
+    (status = 404, description = "There is no such connector, or the worker is none of a cluster.", body = ErrorBody),
+    Conflict, Asked, WithBody,
+    ),
+)]
 pub(super) async fn publish_tasks(
     State(app): State<App>,
     Connector(name): Connector,
@@ -35,6 +52,20 @@ pub(super) async fn publish_tasks(
 }
 
 /// `PUT /connectors/{connector}/fence`: the signature is that of an empty body.
+#[utoipa::path(
+    put, path = "/connectors/{connector}/fence", operation_id = "fenceTasks",
+    params(
+    Connector, Forward,
+    ("x-connect-authorization" = Option<String>, Header, description = "Base64 of the signature of the body."),
+    ("x-connect-request-signature-algorithm" = Option<String>, Header, description = "E.g. `HmacSHA256`."),
+    ),
+    responses(
+    (status = 204, description = "Earlier tasks can't write any more."),
+    (status = 403, description = "The signature is wrong.", body = ErrorBody),
+    (status = 404, description = "There is no such connector, or the worker is none of a cluster.", body = ErrorBody),
+    Conflict, Asked,
+    ),
+)]
 pub(super) async fn fence(
     State(app): State<App>,
     Connector(name): Connector,

@@ -8,24 +8,37 @@ use bulkhead_model::{ConnectorName, TargetState};
 
 use crate::answer::Status;
 use crate::app::App;
+use crate::document::{Asked, Conflict, NoSuchConnector};
 use crate::error::Error;
 use crate::json::Json;
 use crate::path::Connector;
-use crate::query::Parameters;
+use crate::query::{Forward, Parameters};
 
 /// `PUT /connectors/{connector}/pause`
+#[utoipa::path(
+    put, path = "/connectors/{connector}/pause", operation_id = "pauseConnector", params(Connector),
+    responses((status = 202, description = "It is going to be paused."), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn pause(State(app): State<App>, Connector(name): Connector) -> Result<StatusCode, Error> {
     set_target(&app, name, TargetState::Paused).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
 /// `PUT /connectors/{connector}/resume`
+#[utoipa::path(
+    put, path = "/connectors/{connector}/resume", operation_id = "resumeConnector", params(Connector),
+    responses((status = 202, description = "It is going to run."), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn resume(State(app): State<App>, Connector(name): Connector) -> Result<StatusCode, Error> {
     set_target(&app, name, TargetState::Started).await?;
     Ok(StatusCode::ACCEPTED)
 }
 
 /// `PUT /connectors/{connector}/stop`
+#[utoipa::path(
+    put, path = "/connectors/{connector}/stop", operation_id = "stopConnector", params(Connector, Forward),
+    responses((status = 204, description = "It is going to stop, and has no tasks any more."), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn stop(State(app): State<App>, Connector(name): Connector) -> Result<StatusCode, Error> {
     set_target(&app, name, TargetState::Stopped).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -36,6 +49,10 @@ async fn set_target(app: &App, name: ConnectorName, state: TargetState) -> Resul
 }
 
 /// `DELETE /connectors/{connector}`
+#[utoipa::path(
+    delete, path = "/connectors/{connector}", operation_id = "deleteConnector", params(Connector, Forward),
+    responses((status = 204, description = "The connector is deleted."), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn delete(State(app): State<App>, Connector(name): Connector) -> Result<StatusCode, Error> {
     app.tell(Request::DeleteConnector { name }).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -43,6 +60,19 @@ pub(super) async fn delete(State(app): State<App>, Connector(name): Connector) -
 
 /// `POST /connectors/{connector}/restart` (KIP-745). Without flags it restarts the connector alone and
 /// answers when that is done; with a flag it answers with what will be restarted.
+#[utoipa::path(
+    post, path = "/connectors/{connector}/restart", operation_id = "restartConnector",
+    params(
+    Connector, Forward,
+    ("includeTasks" = Option<bool>, Query, description = "Tasks too."),
+    ("onlyFailed" = Option<bool>, Query, description = "Only what is FAILED."),
+    ),
+    responses(
+    (status = 202, description = "What will be restarted is RESTARTING.", body = Status<'_>),
+    (status = 204, description = "Without flags: the connector was restarted."),
+    NoSuchConnector, Conflict, Asked,
+    ),
+)]
 pub(super) async fn restart(
     State(app): State<App>,
     Connector(connector): Connector,

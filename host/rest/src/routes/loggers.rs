@@ -7,28 +7,44 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::Request;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::body::{Body, Piece};
-use crate::error::Error;
+use crate::document::{Asked, Conflict, LevelRequest, WithBody};
+use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::levels::Level;
 use crate::path::Logger;
 use crate::ports::LoggerLevel;
 use crate::query::Parameters;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = LoggerLevel)]
 pub(super) struct LevelBody {
     level: &'static str,
+    /// Milliseconds since 1970.
+    #[schema(required)]
     last_modified: Option<u64>,
 }
 
 /// `GET /admin/loggers`
+#[utoipa::path(
+    get, path = "/admin/loggers", operation_id = "listLoggers",
+    responses((status = 200, description = "Levels by logger.", body = HashMap<String, LevelBody>)),
+)]
 pub(super) async fn list(State(app): State<App>) -> Json<BTreeMap<String, LevelBody>> {
     Json(app.loggers().list().into_iter().map(|(name, level)| (name, LevelBody::from(level))).collect())
 }
 
 /// `GET /admin/loggers/{logger}`
+#[utoipa::path(
+    get, path = "/admin/loggers/{logger}", operation_id = "getLogger", params(Logger),
+    responses(
+    (status = 200, description = "The logger's level.", body = LevelBody),
+    (status = 404, description = "There is no such logger.", body = ErrorBody),
+    ),
+)]
 pub(super) async fn level(State(app): State<App>, Logger(logger): Logger) -> Result<Json<LevelBody>, Error> {
     let level = app.loggers().get(&logger);
     level.map(|level| Json(level.into())).ok_or_else(|| Error::NotFound(format!("Logger {logger} not found.")))
@@ -36,6 +52,17 @@ pub(super) async fn level(State(app): State<App>, Logger(logger): Logger) -> Res
 
 /// `PUT /admin/loggers/{logger}`: answers with the loggers that changed. With `scope=cluster` (KIP-976)
 /// every worker, this one too, follows when it reads the level from the config log.
+#[utoipa::path(
+    put, path = "/admin/loggers/{logger}", operation_id = "setLogger",
+    params(Logger, ("scope" = Option<String>, Query, description = "`worker`, the default, or `cluster`.")),
+    request_body = LevelRequest,
+    responses(
+    (status = 200, description = "Of this worker: the loggers whose level changed.", body = Vec<String>),
+    (status = 204, description = "Of the cluster: every worker will follow."),
+    (status = 404, description = "There is no such level.", body = ErrorBody),
+    WithBody, Conflict, Asked,
+    ),
+)]
 pub(super) async fn set(
     State(app): State<App>,
     Logger(logger): Logger,

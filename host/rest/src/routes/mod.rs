@@ -14,61 +14,58 @@ mod sandbox;
 mod tasks;
 mod topics;
 
-use axum::Router;
 use axum::middleware::from_fn;
-use axum::routing::{MethodRouter, get, post, put};
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
+
+pub(crate) use create::CreateRequest;
 
 use crate::app::App;
+use crate::document::{NotAcceptable, NotJson, may_answer};
 use crate::negotiation::{answers_json, takes_json};
 
 /// The worker, its connectors and its plugins.
-pub(crate) fn regular() -> Router<App> {
-    Router::new()
-        .route("/", answering(get(root::info)))
-        .route("/health", answering(get(root::health)))
-        .route("/connectors", resource(get(connectors::list).post(create::create)))
-        .route("/connectors/{connector}", resource(get(connectors::info).delete(lifecycle::delete)))
-        .route(
-            "/connectors/{connector}/config",
-            resource(get(connectors::config).put(connectors::put_config).patch(connectors::patch_config)),
-        )
-        .route("/connectors/{connector}/status", resource(get(connectors::status)))
-        .route("/connectors/{connector}/pause", resource(put(lifecycle::pause)))
-        .route("/connectors/{connector}/resume", resource(put(lifecycle::resume)))
-        .route("/connectors/{connector}/stop", resource(put(lifecycle::stop)))
-        .route("/connectors/{connector}/restart", resource(post(lifecycle::restart)))
-        .route(
-            "/connectors/{connector}/tasks",
-            answering(get(tasks::list).route_layer(from_fn(takes_json)).post(internal::publish_tasks)),
-        )
-        .route("/connectors/{connector}/fence", answering(put(internal::fence)))
-        .route("/connectors/{connector}/tasks/{task}/status", resource(get(tasks::status)))
-        .route("/connectors/{connector}/tasks/{task}/restart", resource(post(tasks::restart)))
-        .route(
-            "/connectors/{connector}/offsets",
-            resource(get(offsets::list).patch(offsets::alter).delete(offsets::reset)),
-        )
-        .route("/connectors/{connector}/sandbox", resource(get(sandbox::show)))
-        .route("/connectors/{connector}/topics", resource(get(topics::list)))
-        .route("/connectors/{connector}/topics/reset", resource(put(topics::reset)))
-        .route("/connector-plugins", resource(get(plugins::list)))
-        .route("/connector-plugins/{plugin}/config", resource(get(plugins::config)))
-        .route("/connector-plugins/{plugin}/config/validate", resource(put(plugins::validate)))
+pub(crate) fn regular() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(answering(routes!(root::info)))
+        .routes(answering(routes!(root::health)))
+        .routes(resource(routes!(connectors::list, create::create)))
+        .routes(resource(routes!(connectors::info, lifecycle::delete)))
+        .routes(resource(routes!(connectors::config, connectors::put_config, connectors::patch_config)))
+        .routes(resource(routes!(connectors::status)))
+        .routes(resource(routes!(lifecycle::pause)))
+        .routes(resource(routes!(lifecycle::resume)))
+        .routes(resource(routes!(lifecycle::stop)))
+        .routes(resource(routes!(lifecycle::restart)))
+        .routes(resource(routes!(tasks::list)))
+        .routes(answering(routes!(internal::publish_tasks)))
+        .routes(answering(routes!(internal::fence)))
+        .routes(resource(routes!(tasks::status)))
+        .routes(resource(routes!(tasks::restart)))
+        .routes(resource(routes!(offsets::list, offsets::alter, offsets::reset)))
+        .routes(resource(routes!(sandbox::show)))
+        .routes(resource(routes!(topics::list)))
+        .routes(resource(routes!(topics::reset)))
+        .routes(resource(routes!(plugins::list)))
+        .routes(resource(routes!(plugins::config)))
+        .routes(resource(routes!(plugins::validate)))
 }
 
 /// Logging.
-pub(crate) fn admin() -> Router<App> {
-    Router::new()
-        .route("/admin/loggers", resource(get(loggers::list)))
-        .route("/admin/loggers/{logger}", resource(get(loggers::level).put(loggers::set)))
+pub(crate) fn admin() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(resource(routes!(loggers::list)))
+        .routes(resource(routes!(loggers::level, loggers::set)))
 }
 
 /// Speaks JSON in both directions.
-fn resource(methods: MethodRouter<App>) -> MethodRouter<App> {
-    answering(methods.route_layer(from_fn(takes_json)))
+fn resource((schemas, mut paths, methods): UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
+    may_answer::<NotJson>(&mut paths);
+    answering((schemas, paths, methods.route_layer(from_fn(takes_json))))
 }
 
 /// Answers in JSON, whatever the body of the request.
-fn answering(methods: MethodRouter<App>) -> MethodRouter<App> {
-    methods.route_layer(from_fn(answers_json))
+fn answering((schemas, mut paths, methods): UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
+    may_answer::<NotAcceptable>(&mut paths);
+    (schemas, paths, methods.route_layer(from_fn(answers_json)))
 }

@@ -10,11 +10,17 @@ use bulkhead_model::work::OffsetsOutcome;
 use crate::answer::{Message, Offsets};
 use crate::app::App;
 use crate::body::{Body, Piece};
+use crate::document::{Asked, Conflict, NoSuchConnector, OffsetsPatch, WithBody};
 use crate::error::Error;
 use crate::json::Json;
 use crate::path::Connector;
+use crate::query::Forward;
 
 /// `GET /connectors/{connector}/offsets`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/offsets", operation_id = "getOffsets", params(Connector),
+    responses((status = 200, description = "Committed offsets.", body = Offsets<'_>), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::Offsets { name }).await? {
         Reply::Offsets(entries) => Ok(Json(Offsets::from(&*entries)).into_response()),
@@ -23,6 +29,14 @@ pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> 
 }
 
 /// `PATCH /connectors/{connector}/offsets`
+#[utoipa::path(
+    patch, path = "/connectors/{connector}/offsets", operation_id = "alterOffsets", params(Connector, Forward),
+    request_body = OffsetsPatch,
+    responses(
+    (status = 200, description = "The offsets are altered.", body = Message),
+    WithBody, NoSuchConnector, Conflict, Asked,
+    ),
+)]
 pub(super) async fn alter(
     State(app): State<App>,
     Connector(name): Connector,
@@ -33,6 +47,10 @@ pub(super) async fn alter(
 }
 
 /// `DELETE /connectors/{connector}/offsets`
+#[utoipa::path(
+    delete, path = "/connectors/{connector}/offsets", operation_id = "resetOffsets", params(Connector, Forward),
+    responses((status = 200, description = "The connector has no offsets.", body = Message), NoSuchConnector, Conflict, Asked),
+)]
 pub(super) async fn reset(State(app): State<App>, Connector(name): Connector) -> Result<Json<Message>, Error> {
     change(&app, name, None).await
 }

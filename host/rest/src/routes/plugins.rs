@@ -9,10 +9,12 @@ use bulkhead_herder::validate::{ConfigInfos, ConfigKeyInfo, version_matches};
 use bulkhead_model::ConfigPatch;
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::body::Body;
-use crate::error::Error;
+use crate::document::{self, Asked, Conflict, Scalar, WithBody};
+use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::path::Plugin;
 use crate::query::{Parameters, is_true};
@@ -28,16 +30,22 @@ const EVERY_KIND: [PluginKind; 6] = [
 ];
 
 /// `PluginInfo`.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct PluginInfo<'a> {
     class: &'a str,
     #[serde(rename = "type")]
+    #[schema(value_type = String)]
     kind: PluginKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<&'a str>,
 }
 
 /// `GET /connector-plugins`: connectors, unless `connectorsOnly` is there and isn't `true`.
+#[utoipa::path(
+    get, path = "/connector-plugins", operation_id = "listPlugins",
+    params(("connectorsOnly" = Option<bool>, Query, description = "False: converters, transformations and predicates too.")),
+    responses((status = 200, description = "What is installed.", body = Vec<PluginInfo<'_>>)),
+)]
 pub(super) async fn list(State(app): State<App>, query: Parameters) -> Response {
     let connectors_only = query.get("connectorsOnly").is_none_or(|value| value.is_empty() || is_true(value));
     let view = app.view();
@@ -48,6 +56,15 @@ pub(super) async fn list(State(app): State<App>, query: Parameters) -> Response 
 
 /// `GET /connector-plugins/{plugin}/config`: the keys of a plugin; for a connector also those that all
 /// connectors have.
+#[utoipa::path(
+    get, path = "/connector-plugins/{plugin}/config", operation_id = "getPluginConfig",
+    params(Plugin, ("version" = Option<String>, Query, description = "`latest`, a version or a range (KIP-891).")),
+    responses(
+    (status = 200, description = "The plugin's configuration keys.", body = Vec<document::ConfigKeyInfo>),
+    (status = 400, description = "There is no such version.", body = ErrorBody),
+    (status = 404, description = "There is no such plugin.", body = ErrorBody),
+    ),
+)]
 pub(super) async fn config(
     State(app): State<App>,
     Plugin(name): Plugin,
@@ -61,6 +78,14 @@ pub(super) async fn config(
 }
 
 /// `PUT /connector-plugins/{plugin}/config/validate`
+#[utoipa::path(
+    put, path = "/connector-plugins/{plugin}/config/validate", operation_id = "validateConfig", params(Plugin),
+    request_body(content = HashMap<String, Scalar>, description = "A configuration."),
+    responses(
+    (status = 200, description = "What is to be said of the configuration, mistakes or not.", body = document::ConfigInfos),
+    WithBody, Conflict, Asked,
+    ),
+)]
 pub(super) async fn validate(
     State(app): State<App>,
     Plugin(name): Plugin,

@@ -3,34 +3,55 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::json::Json;
 use crate::ports::ServerInfo;
 
 /// `WorkerStatus` (KIP-1017). A worker that isn't well answers with it too, not with an error body.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct WorkerStatus {
-    status: &'static str,
+    status: Health,
     message: String,
 }
 
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Health {
+    Healthy,
+    Starting,
+    Unhealthy,
+}
+
 /// `GET /`: never waits.
+#[utoipa::path(
+    get, path = "/", operation_id = "getServerInfo",
+    responses((status = 200, description = "Which worker this is.", body = ServerInfo)),
+)]
 pub(super) async fn info(State(app): State<App>) -> Json<ServerInfo> {
     Json(app.server().clone())
 }
 
 /// `GET /health`: whether the herder takes its turn.
+#[utoipa::path(
+    get, path = "/health", operation_id = "getHealth",
+    responses(
+    (status = 200, description = "The worker is well.", body = WorkerStatus),
+    (status = 500, description = "The herder doesn't take its turn.", body = WorkerStatus),
+    (status = 503, description = "The worker is still starting.", body = WorkerStatus),
+    ),
+)]
 pub(super) async fn health(State(app): State<App>) -> (StatusCode, Json<WorkerStatus>) {
     let Err(unresponsive) = app.ping().await else {
         let message = "Worker has completed startup and is ready to handle requests.".to_owned();
-        return (StatusCode::OK, Json(WorkerStatus { status: "healthy", message }));
+        return (StatusCode::OK, Json(WorkerStatus { status: Health::Healthy, message }));
     };
     let (code, status, what) = match unresponsive.starting {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "starting", "Worker is still starting up."),
+        true => (StatusCode::SERVICE_UNAVAILABLE, Health::Starting, "Worker is still starting up."),
         false => (
             StatusCode::INTERNAL_SERVER_ERROR,
-            "unhealthy",
+            Health::Unhealthy,
             "Worker was unable to handle this request and may be unable to handle other requests.",
         ),
     };

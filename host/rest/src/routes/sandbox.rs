@@ -4,29 +4,33 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bulkhead_model::{ConnectorName, Instance, WorkerId};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::document::NoSuchConnector;
 use crate::error::Error;
 use crate::json::Json;
 use crate::path::Connector;
 use crate::ports::{InstanceLimits, InstanceUsage};
 use crate::seen::{Seen, instances};
 
-#[derive(Serialize)]
-struct Body<'a> {
+#[derive(Serialize, ToSchema)]
+struct Sandboxes<'a> {
+    #[schema(value_type = String)]
     name: &'a ConnectorName,
     /// What is odd about a connector whose states are all well.
     condition: Option<&'static str>,
-    connector: Option<InstanceBody<'a>>,
-    tasks: Vec<InstanceBody<'a>>,
+    connector: Option<SandboxState<'a>>,
+    tasks: Vec<SandboxState<'a>>,
 }
 
 /// Of an instance on another worker only the first members say something.
-#[derive(Serialize)]
-struct InstanceBody<'a> {
+#[derive(Serialize, ToSchema)]
+struct SandboxState<'a> {
     /// The number of a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<u32>,
+    #[schema(value_type = Option<String>)]
     worker_id: Option<&'a WorkerId>,
     state: Option<&'static str>,
     /// Automatic restarts since it last ran quietly for a while.
@@ -34,22 +38,25 @@ struct InstanceBody<'a> {
     /// Milliseconds since 1970.
     next_restart: Option<u64>,
     last_error: Option<&'a str>,
-    limits: Option<Limits>,
-    memory: Option<Memory>,
+    limits: Option<SandboxLimits>,
+    memory: Option<SandboxMemory>,
     /// CPU time so far.
+    #[schema(value_type = Option<u64>)]
     cpu_ms: Option<u128>,
     dropped_log_lines: Option<u64>,
 }
 
-#[derive(Serialize)]
-struct Limits {
+#[derive(Serialize, ToSchema)]
+struct SandboxLimits {
     memory_bytes: u64,
+    #[schema(value_type = u64)]
     call_timeout_ms: u128,
+    #[schema(value_type = u64)]
     cpu_burst_ms: u128,
 }
 
-#[derive(Serialize)]
-struct Memory {
+#[derive(Serialize, ToSchema)]
+struct SandboxMemory {
     now_bytes: u64,
     peak_bytes: u64,
 }
@@ -58,6 +65,10 @@ struct Memory {
 const NO_TASKS: &str = "The connector is running but has no tasks: it has given no task configurations";
 
 /// `GET /connectors/{connector}/sandbox`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/sandbox", operation_id = "getSandbox", params(Connector),
+    responses((status = 200, description = "Limits and use.", body = Sandboxes<'_>), NoSuchConnector),
+)]
 pub(super) async fn show(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     let view = app.view();
     let connector = view.connectors.get(&name);
@@ -67,14 +78,14 @@ pub(super) async fn show(State(app): State<App>, Connector(name): Connector) -> 
     let condition = idle.then_some(NO_TASKS);
     let (connector, tasks) = match seen.split_first() {
         Some((connector, tasks)) => {
-            (Some(InstanceBody::from(connector)), tasks.iter().map(InstanceBody::from).collect())
+            (Some(SandboxState::from(connector)), tasks.iter().map(SandboxState::from).collect())
         }
         None => (None, Vec::new()),
     };
-    Ok(Json(Body { name: &name, condition, connector, tasks }).into_response())
+    Ok(Json(Sandboxes { name: &name, condition, connector, tasks }).into_response())
 }
 
-impl<'a> From<&'a Seen<'a>> for InstanceBody<'a> {
+impl<'a> From<&'a Seen<'a>> for SandboxState<'a> {
     fn from(seen: &'a Seen<'a>) -> Self {
         let usage = seen.usage.as_ref();
         Self {
@@ -87,15 +98,15 @@ impl<'a> From<&'a Seen<'a>> for InstanceBody<'a> {
             restarts: seen.restarts(),
             next_restart: seen.next_restart(),
             last_error: seen.last_error(),
-            limits: usage.map(|usage| Limits::from(&usage.limits)),
-            memory: usage.map(Memory::from),
+            limits: usage.map(|usage| SandboxLimits::from(&usage.limits)),
+            memory: usage.map(SandboxMemory::from),
             cpu_ms: usage.map(|usage| usage.cpu.as_millis()),
             dropped_log_lines: usage.map(|usage| usage.dropped_log_lines),
         }
     }
 }
 
-impl From<&InstanceLimits> for Limits {
+impl From<&InstanceLimits> for SandboxLimits {
     fn from(limits: &InstanceLimits) -> Self {
         Self {
             memory_bytes: limits.memory_bytes,
@@ -105,7 +116,7 @@ impl From<&InstanceLimits> for Limits {
     }
 }
 
-impl From<&InstanceUsage> for Memory {
+impl From<&InstanceUsage> for SandboxMemory {
     fn from(usage: &InstanceUsage) -> Self {
         Self { now_bytes: usage.memory_bytes, peak_bytes: usage.peak_memory_bytes }
     }

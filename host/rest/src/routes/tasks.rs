@@ -7,11 +7,20 @@ use bulkhead_herder::api::{Reply, Request};
 
 use crate::answer::{TaskConfig, TaskState};
 use crate::app::App;
-use crate::error::Error;
+use crate::document::{Asked, Conflict, NoSuchConnector};
+use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::path::{Connector, Task};
+use crate::query::Forward;
 
 /// `GET /connectors/{connector}/tasks`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/tasks", operation_id = "listTasks", params(Connector),
+    responses(
+    (status = 200, description = "The tasks' configurations.", body = Vec<TaskConfig<'_>>),
+    NoSuchConnector, Conflict, Asked,
+    ),
+)]
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::TaskInfos { name }).await? {
         Reply::Tasks(tasks) => Ok(Json(tasks.iter().map(TaskConfig::from).collect::<Vec<_>>()).into_response()),
@@ -20,6 +29,13 @@ pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> 
 }
 
 /// `GET /connectors/{connector}/tasks/{task}/status`
+#[utoipa::path(
+    get, path = "/connectors/{connector}/tasks/{task}/status", operation_id = "getTaskStatus", params(Task),
+    responses(
+    (status = 200, description = "The state of the task.", body = TaskState<'_>),
+    (status = 404, description = "There is no such task.", body = ErrorBody),
+    ),
+)]
 pub(super) async fn status(State(app): State<App>, task: Task) -> Result<Response, Error> {
     let view = app.view();
     match task.id().and_then(|id| Some((id.number, view.task_status(&id)?))) {
@@ -29,6 +45,14 @@ pub(super) async fn status(State(app): State<App>, task: Task) -> Result<Respons
 }
 
 /// `POST /connectors/{connector}/tasks/{task}/restart`
+#[utoipa::path(
+    post, path = "/connectors/{connector}/tasks/{task}/restart", operation_id = "restartTask", params(Task, Forward),
+    responses(
+    (status = 204, description = "The task was restarted."),
+    (status = 404, description = "There is no such task.", body = ErrorBody),
+    Conflict, Asked,
+    ),
+)]
 pub(super) async fn restart(State(app): State<App>, task: Task) -> Result<StatusCode, Error> {
     let Some(id) = task.id() else {
         return Err(Error::NotFound(format!("Unknown task: {}-{}", task.connector, task.number)));

@@ -7,19 +7,28 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::Request;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::error::Error;
+use crate::document::{Asked, Conflict};
+use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::path::Connector;
 use crate::settings::TopicTracking;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Topics<'a> {
     topics: &'a [String],
 }
 
 /// `GET /connectors/{connector}/topics`: an unknown connector has none.
+#[utoipa::path(
+    get, path = "/connectors/{connector}/topics", operation_id = "listTopics", params(Connector),
+    responses(
+    (status = 200, description = "Topics, under the connector's name; none of an unknown connector.", body = HashMap<String, Topics<'_>>),
+    (status = 403, description = "Switched off in the worker's properties.", body = ErrorBody),
+    ),
+)]
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     require_tracking(&app)?;
     let view = app.view();
@@ -28,6 +37,10 @@ pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> 
 }
 
 /// `PUT /connectors/{connector}/topics/reset`: forgets them, also of an unknown connector.
+#[utoipa::path(
+    put, path = "/connectors/{connector}/topics/reset", operation_id = "resetTopics", params(Connector),
+    responses((status = 202, description = "The topics will be forgotten."), (status = 403, description = "Switched off in the worker's properties.", body = ErrorBody), Conflict, Asked),
+)]
 pub(super) async fn reset(State(app): State<App>, Connector(name): Connector) -> Result<StatusCode, Error> {
     require_tracking(&app)?;
     if app.topic_tracking() == TopicTracking::WithoutReset {
