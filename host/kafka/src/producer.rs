@@ -63,7 +63,7 @@ impl Producer for SharedProducer {
                 self.session.settled(bytes);
                 match error {
                     KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull) => Ok(Sent::Full),
-                    error => Err(failure::of(&error, record.topic)),
+                    error => Err(failure::of_sending(&error, record.topic, bytes, &self.client.largest_record)),
                 }
             }
         }

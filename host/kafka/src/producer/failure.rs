@@ -14,14 +14,27 @@ pub(crate) fn of(error: &KafkaError, topic: &str) -> ProduceError {
     }
 }
 
+/// Judges the client's own refusal of a record of so many bytes. `limit` is its `message.max.bytes`.
+pub(crate) fn of_sending(error: &KafkaError, topic: &str, bytes: usize, limit: &str) -> ProduceError {
+    match error {
+        KafkaError::MessageProduction(Code::MessageSizeTooLarge) => ProduceError::Record(format!(
+            "a record of {bytes} bytes for topic `{topic}` is larger than max.request.size allows, {limit} bytes \
+             (producer.override.max.request.size, with the topic's own max.message.bytes)"
+        )),
+        error => of(error, topic),
+    }
+}
+
 fn of_code(code: Code, topic: &str) -> ProduceError {
     match code {
         Code::UnknownTopic | Code::UnknownTopicOrPartition => ProduceError::Retriable(format!(
             "topic `{topic}` doesn't exist, and the broker doesn't create it (auto.create.topics.enable)"
         )),
         Code::UnknownPartition => ProduceError::Record(format!("topic `{topic}` has no such partition")),
-        Code::MessageSizeTooLarge
-        | Code::InvalidMessage
+        Code::MessageSizeTooLarge => ProduceError::Record(format!(
+            "topic `{topic}` takes no record of this size (its max.message.bytes, or the broker's message.max.bytes)"
+        )),
+        Code::InvalidMessage
         | Code::InvalidMessageSize
         | Code::InvalidRecord
         | Code::InvalidTimestamp

@@ -42,6 +42,8 @@ pub(crate) struct Pool {
 /// A producer and the sessions on it.
 pub(super) struct Client {
     producer: BaseProducer<Reports>,
+    /// `message.max.bytes`
+    pub(super) largest_record: String,
 }
 
 /// Takes delivery reports and passes each to its session.
@@ -87,7 +89,8 @@ impl Pool {
             .client_config()
             .create_with_context(Reports::default())
             .map_err(|error| ClientError(format!("no producer could be made: {error}")))?;
-        let client = Arc::new(Client { producer });
+        let largest_record = properties.get("message.max.bytes").unwrap_or_default().to_owned();
+        let client = Arc::new(Client { producer, largest_record });
         let served = Arc::clone(&client);
         let pool = Arc::downgrade(&self.clients);
         std::thread::Builder::new()
