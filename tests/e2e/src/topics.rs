@@ -54,6 +54,7 @@ pub struct Record {
     pub timestamp: i64,
     pub key: Option<Bytes>,
     pub value: Option<Bytes>,
+    headers: Vec<(String, Option<Bytes>)>,
 }
 
 /// A group of workers, as the coordinator knows it.
@@ -75,6 +76,12 @@ impl Record {
 
     pub fn value_text(&self) -> String {
         String::from_utf8_lossy(self.value.as_deref().unwrap_or_default()).into_owned()
+    }
+
+    /// The text of a header, if it is there and has one.
+    pub fn header(&self, key: &str) -> Option<String> {
+        let (_, value) = self.headers.iter().find(|(name, _)| name == key)?;
+        Some(String::from_utf8_lossy(value.as_deref()?).into_owned())
     }
 
     /// The value as JSON; null for a tombstone and for what isn't JSON.
@@ -230,6 +237,7 @@ impl Topics {
             timestamp: record.timestamp,
             key: record.key,
             value: record.value,
+            headers: record.headers.into_iter().map(|(key, value)| (key.to_string(), value)).collect(),
         });
         Ok((seen.collect(), next))
     }
