@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("bulkhead-sandbox", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-kafka", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-rest", &["bulkhead-model", "bulkhead-herder"]),
+    ("bulkhead-ctl", &[]),
     (
         "bulkhead",
         &[
@@ -28,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "bulkhead-sandbox",
             "bulkhead-kafka",
             "bulkhead-rest",
+            "bulkhead-ctl",
         ],
     ),
     ("bulkhead-sdk-macros", &[]),

@@ -1,0 +1,83 @@
+//! States of connectors: pause, resume, stop, restart.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::answers::Status;
+use crate::arguments::State;
+use crate::client::{Client, connector};
+use crate::commands::connectors::states;
+use crate::error::Error;
+use crate::terminal::Terminal;
+
+/// How often to look whether something has stopped.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What to restart, as KIP-745 has it.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    pub include_tasks: bool,
+    pub only_failed: bool,
+}
+
+/// The worker takes note, and acts a little later.
+pub fn pause(client: &Client, terminal: &mut Terminal<'_>, name: &str) -> Result<(), Error> {
+    put(client, name, "/pause")?;
+    terminal.say(&format!("{name}: pausing"))
+}
+
+pub fn resume(client: &Client, terminal: &mut Terminal<'_>, name: &str) -> Result<(), Error> {
+    put(client, name, "/resume")?;
+    terminal.say(&format!("{name}: resuming"))
+}
+
+pub fn stop(client: &Client, terminal: &mut Terminal<'_>, name: &str) -> Result<(), Error> {
+    put(client, name, "/stop")?;
+    terminal.say(&format!("{name}: stopping"))
+}
+
+pub fn put(client: &Client, name: &str, verb: &str) -> Result<(), Error> {
+    client.put(&connector(name, verb)).map(drop)
+}
+
+pub fn restart(client: &Client, terminal: &mut Terminal<'_>, name: &str, extent: Extent) -> Result<(), Error> {
+    let Extent { include_tasks, only_failed } = extent;
+    let path = connector(name, &format!("/restart?includeTasks={include_tasks}&onlyFailed={only_failed}"));
+    let answer = client.post(&path)?;
+    terminal.show(&answer, || match answer.text() {
+        "" => Ok(format!("{name}: restarted")),
+        _ => Ok(states(&answer.read()?)),
+    })
+}
+
+pub fn restart_task(client: &Client, terminal: &mut Terminal<'_>, name: &str, task: u32) -> Result<(), Error> {
+    client.post(&connector(name, &format!("/tasks/{task}/restart")))?;
+    terminal.say(&format!("{name}-{task}: restarted"))
+}
+
+pub fn status(client: &Client, name: &str) -> Result<Status, Error> {
+    client.get(&connector(name, "/status"))?.read()
+}
+
+/// Stops it and waits until nothing of it runs. What it was to do before is the outcome.
+pub fn bring_to_rest(client: &Client, name: &str) -> Result<State, Error> {
+    let before = status(client, name)?;
+    put(client, name, "/stop")?;
+    let end = Instant::now() + client.patience();
+    while !status(client, name)?.is_at_rest() {
+        if Instant::now() >= end {
+            return Err(Error::StillRuns { name: name.to_owned(), waited: client.patience() });
+        }
+        sleep(LOOK);
+    }
+    Ok(before.wanted())
+}
+
+/// Gives a stopped connector another state.
+pub fn leave_stopped_for(client: &Client, name: &str, state: State) -> Result<(), Error> {
+    match state {
+        State::Running => put(client, name, "/resume"),
+        State::Paused => put(client, name, "/pause"),
+        State::Stopped => Ok(()),
+    }
+}

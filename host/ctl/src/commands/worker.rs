@@ -1,0 +1,112 @@
+//! What a worker has and does beside the states of connectors: plugins, loggers, sandboxes.
+
+use std::collections::BTreeMap;
+
+use clap_complete::Shell;
+use serde_json::json;
+use ureq::http::Method;
+
+use crate::answers::{Level, Plugin, Sandbox, Sandboxes};
+use crate::arguments::Scope;
+use crate::client::{Client, connector, segment};
+use crate::error::Error;
+use crate::terminal::{Table, Terminal};
+
+pub fn plugins(client: &Client, terminal: &mut Terminal<'_>, all: bool) -> Result<(), Error> {
+    let answer = client.get(&format!("/connector-plugins?connectorsOnly={}", !all))?;
+    terminal.show(&answer, || {
+        let mut table = Table::new(["CLASS", "TYPE", "VERSION"]);
+        for plugin in answer.read::<Vec<Plugin>>()? {
+            table.row([plugin.class, plugin.kind, plugin.version.unwrap_or_default()]);
+        }
+        Ok(table.text())
+    })
+}
+
+pub fn loggers(
+    client: &Client,
+    terminal: &mut Terminal<'_>,
+    name: Option<String>,
+    level: Option<String>,
+    scope: Option<Scope>,
+) -> Result<(), Error> {
+    match (name, level) {
+        (Some(name), Some(level)) => set_level(client, terminal, &name, &level, scope.unwrap_or(Scope::Worker)),
+        (Some(name), None) => {
+            let answer = client.get(&logger(&name))?;
+            terminal.show(&answer, || Ok(levels([(name, answer.read()?)])))
+        }
+        (None, _) => {
+            let answer = client.get("/admin/loggers")?;
+            terminal.show(&answer, || Ok(levels(answer.read::<BTreeMap<_, _>>()?)))
+        }
+    }
+}
+
+fn levels(loggers: impl IntoIterator<Item = (String, Level)>) -> String {
+    let mut table = Table::new(["LOGGER", "LEVEL"]);
+    loggers.into_iter().for_each(|(name, level)| table.row([name, level.level]));
+    table.text()
+}
+
+fn set_level(client: &Client, terminal: &mut Terminal<'_>, name: &str, level: &str, scope: Scope) -> Result<(), Error> {
+    let scope = match scope {
+        Scope::Worker => "worker",
+        Scope::Cluster => "cluster",
+    };
+    let body = json!({ "level": level.to_ascii_uppercase() });
+    let answer = client.send(Method::PUT, &format!("{}?scope={scope}", logger(name)), &body)?;
+    terminal.show(&answer, || match answer.text() {
+        "" => Ok(format!("{name}: every worker will follow")),
+        _ => Ok(answer.read::<Vec<String>>()?.join("\n")),
+    })
+}
+
+fn logger(name: &str) -> String {
+    format!("/admin/loggers/{}", segment(name))
+}
+
+pub fn sandbox(client: &Client, terminal: &mut Terminal<'_>, name: &str) -> Result<(), Error> {
+    let answer = client.get(&connector(name, "/sandbox"))?;
+    terminal.show(&answer, || Ok(sandboxes(name, answer.read()?)))
+}
+
+/// Every instance on a line, then what is odd.
+fn sandboxes(name: &str, all: Sandboxes) -> String {
+    let mut table = Table::new(["INSTANCE", "STATE", "WORKER", "MEMORY", "PEAK", "LIMIT", "CPU", "RESTARTS"]);
+    let mut remarks: String = all.condition.map(|condition| format!("\n{condition}\n")).unwrap_or_default();
+    for sandbox in all.connector.into_iter().chain(all.tasks) {
+        let instance = sandbox.id.map_or_else(|| name.to_owned(), |id| format!("{name}-{id}"));
+        if let Some(error) = &sandbox.last_error {
+            remarks += &format!("\n{instance}: {error}\n");
+        }
+        row(&mut table, instance, sandbox);
+    }
+    table.text() + &remarks
+}
+
+fn row(table: &mut Table, instance: String, sandbox: Sandbox) {
+    let Sandbox { worker_id, state, restarts, limits, memory, cpu_ms, .. } = sandbox;
+    table.row([
+        instance,
+        state.unwrap_or_default(),
+        worker_id.unwrap_or_default(),
+        memory.as_ref().map(|memory| mebibytes(memory.now_bytes)).unwrap_or_default(),
+        memory.map(|memory| mebibytes(memory.peak_bytes)).unwrap_or_default(),
+        limits.map(|limits| mebibytes(limits.memory_bytes)).unwrap_or_default(),
+        cpu_ms.map(|cpu| format!("{cpu} ms")).unwrap_or_default(),
+        restarts.map(|restarts| restarts.to_string()).unwrap_or_default(),
+    ]);
+}
+
+fn mebibytes(bytes: u64) -> String {
+    let tenths = bytes / (1024 * 1024 / 10);
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}
+
+pub fn completions(terminal: &mut Terminal<'_>, shell: Shell, mut command: clap::Command) -> Result<(), Error> {
+    let name = command.get_name().to_owned();
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    terminal.document(&String::from_utf8_lossy(&script))
+}
