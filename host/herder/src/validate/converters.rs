@@ -36,7 +36,10 @@ fn entries_of(case: &Case<'_>, role: &Role, plugin: &PluginDesc) -> Vec<Entry> {
         let value = prefixed.validate(given);
         Entry { key: Some(prefixed), value }
     };
-    shown.map(entry).collect()
+    let mut entries: Vec<_> = shown.map(entry).collect();
+    // Connect has them in no order of their own; by name, groups come as they do there.
+    entries.sort_by(|a, b| a.name().cmp(b.name()));
+    entries
 }
 
 fn prefixed(key: &ConfigKey, role: &Role) -> ConfigKey {

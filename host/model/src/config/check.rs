@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::def::Validator;
+use super::java_regex;
 use super::parse::Typed;
+
+const NO_REGEX: &str = "Value must be a valid regular expression";
 
 impl Validator {
     /// Looks at a value; none means that there is none, because it didn't parse or because the key is
@@ -26,6 +29,7 @@ impl Validator {
             Self::Unique => check_unique(elements(value)),
             Self::Pattern(pattern) => check_pattern(value, pattern),
             Self::Regex => compile(&plain(value)).map(|_| ()),
+            Self::JavaRegex => java_regex::compile(&plain(value)).map(|_| ()).map_err(|_| NO_REGEX.to_owned()),
         }
     }
 
@@ -36,7 +40,7 @@ impl Validator {
             Self::Range { .. } => Err("Value must be non-null".to_owned()),
             Self::OneOf(allowed) => Err(one_of(allowed)),
             Self::OneOfIgnoringCase(allowed) => Err(one_of_ignoring_case(allowed)),
-            Self::Regex => Err("Value must be a valid regular expression".to_owned()),
+            Self::Regex | Self::JavaRegex => Err(NO_REGEX.to_owned()),
             Self::NonEmpty
             | Self::NonEmptyWithoutControlCharacters
             | Self::EachOneOf(_)
@@ -147,7 +151,7 @@ fn check_pattern(value: &Typed, pattern: &str) -> Result<(), String> {
 }
 
 fn compile(pattern: &str) -> Result<regex::Regex, String> {
-    regex::Regex::new(pattern).map_err(|_| "Value must be a valid regular expression".to_owned())
+    regex::Regex::new(pattern).map_err(|_| NO_REGEX.to_owned())
 }
 
 fn elements(value: &Typed) -> &[String] {
@@ -225,6 +229,8 @@ mod tests {
             (Validator::Pattern("a+|b".into()), text("ab"), "String must match pattern a+|b"),
             (Validator::Regex, text("t.*"), ""),
             (Validator::Regex, text("["), "Value must be a valid regular expression"),
+            (Validator::JavaRegex, text(r"(?<!a)b\Q(\E"), ""),
+            (Validator::JavaRegex, text("("), "Value must be a valid regular expression"),
         ];
         for (validator, value, expected) in table {
             let found = validator.check(Some(&value)).err().unwrap_or_default();

@@ -87,6 +87,8 @@ pub enum Validator {
     Pattern(String),
     /// The value itself must be a regular expression.
     Regex,
+    /// The same, in Java's syntax.
+    JavaRegex,
 }
 
 /// What a plugin has to say about one key after its own checks.

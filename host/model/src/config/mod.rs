@@ -3,6 +3,7 @@
 
 mod check;
 mod def;
+pub mod java_regex;
 mod mask;
 mod overrides;
 mod parse;

@@ -1,6 +1,6 @@
 //! RegexRouter: another topic by regular expression.
 
-use bulkhead_model::config::{ConfigDef, ConfigType, Importance, TypedConfig};
+use bulkhead_model::config::{ConfigDef, ConfigType, Importance, TypedConfig, Validator};
 
 use super::keys::{def, invalid, required, text};
 use super::regex::Regex;
@@ -21,7 +21,8 @@ impl RegexRouter {
                 ConfigType::String,
                 Importance::High,
                 "Regular expression that the whole topic must match.",
-            ),
+            )
+            .with_validator(Validator::JavaRegex),
             required(
                 "replacement",
                 ConfigType::String,
