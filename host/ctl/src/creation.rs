@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use ureq::http::Method;
 
+use crate::answers::Offsets;
 use crate::arguments::State;
 use crate::client::{Answer, Client, connector};
 use crate::commands::lifecycle;
@@ -44,7 +45,7 @@ fn create_stopped(client: &Client, mut request: Request) -> Result<Answer, Error
     let offsets = std::mem::take(&mut request.offsets);
     let wanted = request.initial_state.replace(State::Stopped);
     let answer = client.send(Method::POST, "/connectors", &request)?;
-    let set = client.send(Method::PATCH, &connector(&name, "/offsets"), &json!({ "offsets": offsets }));
+    let set = client.send(Method::PATCH, &connector(&name, "/offsets"), &Offsets { offsets });
     set.map_err(Error::after(format!("`{name}` was created and is STOPPED, without its offsets")))?;
     let running = lifecycle::leave_stopped_for(client, &name, wanted.unwrap_or(State::Running));
     running.map_err(Error::after(format!("`{name}` was created with its offsets and is STOPPED")))?;

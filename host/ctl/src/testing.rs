@@ -142,3 +142,11 @@ pub fn written(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
     fs::write(&file, text).unwrap();
     file
 }
+
+/// Connector `a` and so many tasks, all in one state.
+pub fn status(state: &str, tasks: u32) -> Reply {
+    let state = format!(r#""state": "{state}", "worker_id": "w:1""#);
+    let tasks: Vec<_> = (0..tasks).map(|id| format!(r#"{{"id": {id}, {state}}}"#)).collect();
+    let tasks = tasks.join(",");
+    Reply::new(200, &format!(r#"{{"name": "a", "connector": {{{state}}}, "tasks": [{tasks}], "type": "source"}}"#))
+}

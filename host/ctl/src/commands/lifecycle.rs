@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::terminal::Terminal;
 
 /// How often to look whether something has stopped.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What to restart, as KIP-745 has it.
 #[derive(Clone, Copy)]
@@ -59,8 +59,8 @@ pub fn status(client: &Client, name: &str) -> Result<Status, Error> {
     client.get(&connector(name, "/status"))?.read()
 }
 
-/// Stops it and waits until nothing of it runs. What it was to do before is the outcome.
-pub fn bring_to_rest(client: &Client, name: &str) -> Result<State, Error> {
+/// Stops it and waits until nothing of it runs. The outcome is how it was before.
+pub fn bring_to_rest(client: &Client, name: &str) -> Result<Status, Error> {
     let before = status(client, name)?;
     put(client, name, "/stop")?;
     let end = Instant::now() + client.patience();
@@ -70,7 +70,7 @@ pub fn bring_to_rest(client: &Client, name: &str) -> Result<State, Error> {
         }
         sleep(LOOK);
     }
-    Ok(before.wanted())
+    Ok(before)
 }
 
 /// Gives a stopped connector another state.
@@ -79,5 +79,44 @@ pub fn leave_stopped_for(client: &Client, name: &str, state: State) -> Result<()
         State::Running => put(client, name, "/resume"),
         State::Paused => put(client, name, "/pause"),
         State::Stopped => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Reply, Worker};
+
+    #[test]
+    fn states_are_asked_for() {
+        let worker = Worker::start([Reply::new(202, ""), Reply::new(202, ""), Reply::new(204, "")]);
+        let said = ["pause a", "resume a", "stop a"].map(|command| worker.run(command));
+        assert_eq!(said, ["a: pausing\n", "a: resuming\n", "a: stopping\n"]);
+        assert_eq!(
+            worker.requests(),
+            ["PUT /connectors/a/pause", "PUT /connectors/a/resume", "PUT /connectors/a/stop"]
+        );
+    }
+
+    #[test]
+    fn a_restart_shows_its_plan_if_there_is_one() {
+        let plan = r#"{"name": "a", "connector": {"state": "RESTARTING", "worker_id": "w:1"}, "tasks": []}"#;
+        let worker = Worker::start([Reply::new(204, ""), Reply::new(202, plan), Reply::new(204, "")]);
+        assert_eq!(worker.run("restart a"), "a: restarted\n");
+        assert_eq!(
+            worker.run("restart a --include-tasks --only-failed"),
+            "INSTANCE  STATE       WORKER\na         RESTARTING  w:1\n"
+        );
+        assert_eq!(worker.run("restart a --task 3"), "a-3: restarted\n");
+        assert_eq!(
+            worker.requests(),
+            [
+                "POST /connectors/a/restart?includeTasks=false&onlyFailed=false",
+                "POST /connectors/a/restart?includeTasks=true&onlyFailed=true",
+                "POST /connectors/a/tasks/3/restart",
+            ]
+        );
+        let answer = worker.run("restart a --task 3 --only-failed");
+        assert!(answer.starts_with("error: the argument '--task <NUMBER>' cannot be used with"), "{answer}");
+        assert!(answer.ends_with('2'), "{answer}");
     }
 }

@@ -90,7 +90,7 @@ fn while_at_rest(
 ) -> Result<Answer, Error> {
     let before = lifecycle::bring_to_rest(client, name)?;
     let answer = request().map_err(Error::after(format!("`{name}` was stopped, and stays so")))?;
-    let back = lifecycle::leave_stopped_for(client, name, before);
+    let back = lifecycle::leave_stopped_for(client, name, before.wanted());
     back.map_err(Error::after(format!("the offsets of `{name}` were changed, and it is still stopped")))?;
     Ok(answer)
 }
@@ -108,4 +108,116 @@ fn told(client: &Client, name: &str, outcome: Result<Answer, Error>) -> Result<A
 
 fn runs(client: &Client, name: &str) -> bool {
     lifecycle::status(client, name).is_ok_and(|status| status.wanted() != State::Stopped)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Reply, Worker, status, written};
+
+    const ALTERED: &str = r#"{"message": "altered"}"#;
+
+    #[test]
+    fn offsets_of_sinks_are_shown_as_they_are_set_and_those_of_sources_to_the_last_digit() {
+        let sink = r#"{"partition": {"kafka_topic": "t", "kafka_partition": 1}, "offset": {"kafka_offset": 5}}"#;
+        let source = r#"{"partition": {"file":"x"}, "offset": {"n":123456789012345678901.50}}"#;
+        let worker = Worker::start([Reply::new(200, &format!(r#"{{"offsets": [{sink}, {source}]}}"#))]);
+        assert_eq!(
+            worker.run("offsets get a"),
+            "PARTITION     OFFSET\n\
+             t:1           5\n\
+             {\"file\":\"x\"}  {\"n\":123456789012345678901.50}\n"
+        );
+    }
+
+    #[test]
+    fn offsets_come_from_a_file_or_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let body = r#"{"offsets":[{"partition": {"p": 1.50}, "offset": null}]}"#;
+        let file = written(&folder, "offsets.json", body);
+        let file = file.to_str().unwrap();
+        let worker = Worker::start([Reply::new(200, ALTERED), Reply::new(200, ALTERED)]);
+        assert_eq!(worker.run_words(&["offsets", "set", "a", file]), "altered\n");
+        assert_eq!(worker.run("offsets set a t:0=5 u:1=0"), "altered\n");
+        let entry = |topic: &str, partition: u32, offset: u64| {
+            format!(
+                r#"{{"partition":{{"kafka_topic":"{topic}","kafka_partition":{partition}}},"offset":{{"kafka_offset":{offset}}}}}"#
+            )
+        };
+        let given = format!(r#"{{"offsets":[{},{}]}}"#, entry("t", 0, 5), entry("u", 1, 0));
+        assert_eq!(
+            worker.requests(),
+            [format!("PATCH /connectors/a/offsets {body}"), format!("PATCH /connectors/a/offsets {given}")]
+        );
+        assert_eq!(
+            worker.run("offsets set a t:0=5 file"),
+            "error: `file` is not TOPIC:PARTITION=OFFSET, and a file has to be alone\n2"
+        );
+    }
+
+    #[test]
+    fn who_forgot_to_stop_is_told_what_does_it() {
+        let refused = r#"{"error_code": 400, "message": "must be STOPPED"}"#;
+        let worker = Worker::start([
+            Reply::new(400, refused),
+            status("PAUSED", 1),
+            Reply::new(400, refused),
+            status("STOPPED", 0),
+        ]);
+        assert_eq!(
+            worker.run("offsets reset a"),
+            "error: `a` isn't stopped, which `--stop-and-resume` would see to: must be STOPPED (HTTP 400)\n1"
+        );
+        assert_eq!(worker.run("offsets reset a"), "error: must be STOPPED (HTTP 400)\n1");
+        assert_eq!(worker.requests(), ["DELETE /connectors/a/offsets", "GET /connectors/a/status"].repeat(2));
+    }
+
+    #[test]
+    fn a_connector_is_stopped_for_the_change_and_gets_its_state_back() {
+        for (state, back) in
+            [("RUNNING", Some("resume")), ("FAILED", Some("resume")), ("PAUSED", Some("pause")), ("STOPPED", None)]
+        {
+            let worker = Worker::start([
+                status(state, 1),
+                Reply::new(204, ""),
+                status(state, 1),
+                status("STOPPED", 1),
+                status("STOPPED", 0),
+                Reply::new(200, ALTERED),
+                Reply::new(202, ""),
+            ]);
+            assert_eq!(worker.run("offsets reset a --stop-and-resume"), "altered\n");
+            let mut expected = vec!["GET /connectors/a/status".to_owned(), "PUT /connectors/a/stop".to_owned()];
+            expected.extend(vec!["GET /connectors/a/status".to_owned(); 3]);
+            expected.push("DELETE /connectors/a/offsets".to_owned());
+            expected.extend(back.map(|verb| format!("PUT /connectors/a/{verb}")));
+            assert_eq!(worker.requests(), expected, "{state}");
+        }
+    }
+
+    #[test]
+    fn what_was_done_before_something_failed_is_said() {
+        let bad = || Reply::new(400, r#"{"message": "no such partition"}"#);
+        let worker = Worker::start([status("RUNNING", 1), Reply::new(204, ""), status("STOPPED", 0), bad()]);
+        assert_eq!(
+            worker.run("offsets set a t:9=1 --stop-and-resume"),
+            "error: `a` was stopped, and stays so, but then: no such partition (HTTP 400)\n1"
+        );
+        let worker = Worker::start([
+            status("RUNNING", 1),
+            Reply::new(204, ""),
+            status("STOPPED", 0),
+            Reply::new(200, ALTERED),
+            Reply::new(500, r#"{"message": null}"#),
+        ]);
+        assert_eq!(
+            worker.run("offsets set a t:9=1 --stop-and-resume"),
+            "error: the offsets of `a` were changed, and it is still stopped, but then: the worker doesn't say why (HTTP \
+             500)\n1"
+        );
+        let worker = Worker::start([status("RUNNING", 1), Reply::new(204, ""), status("STOPPED", 1)]);
+        assert_eq!(
+            worker.run("offsets reset a --stop-and-resume --wait 0"),
+            "error: `a` was told to stop, but something of it still runs after 0 s (`--wait` gives it more)\n1"
+        );
+    }
 }

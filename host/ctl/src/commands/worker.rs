@@ -110,3 +110,72 @@ pub fn completions(terminal: &mut Terminal<'_>, shell: Shell, mut command: clap:
     clap_complete::generate(shell, &mut command, name, &mut script);
     terminal.document(&String::from_utf8_lossy(&script))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Reply, Worker};
+
+    #[test]
+    fn plugins_are_connectors_unless_all_are_asked_for() {
+        let plugins = r#"[{"class": "C", "type": "source", "version": "1"}, {"class": "LongD", "type": "sink"}]"#;
+        let worker = Worker::start([Reply::new(200, plugins), Reply::new(200, plugins)]);
+        let table = "CLASS  TYPE    VERSION\nC      source  1\nLongD  sink\n";
+        assert_eq!(worker.run("plugins"), table);
+        assert_eq!(worker.run("plugins --all"), table);
+        assert_eq!(
+            worker.requests(),
+            ["GET /connector-plugins?connectorsOnly=true", "GET /connector-plugins?connectorsOnly=false"]
+        );
+    }
+
+    #[test]
+    fn levels_are_shown_and_set_on_a_worker_or_on_all() {
+        let worker = Worker::start([
+            Reply::new(200, r#"{"a": {"level": "INFO", "last_modified": null}, "root": {"level": "WARN"}}"#),
+            Reply::new(200, r#"{"level": "INFO"}"#),
+            Reply::new(200, r#"["a", "a::b"]"#),
+            Reply::new(204, ""),
+        ]);
+        assert_eq!(worker.run("loggers"), "LOGGER  LEVEL\na       INFO\nroot    WARN\n");
+        assert_eq!(worker.run("loggers a::b"), "LOGGER  LEVEL\na::b    INFO\n");
+        assert_eq!(worker.run("loggers a debug"), "a\na::b\n");
+        assert_eq!(worker.run("loggers a debug --scope cluster"), "a: every worker will follow\n");
+        assert_eq!(
+            worker.requests(),
+            [
+                "GET /admin/loggers",
+                "GET /admin/loggers/a%3A%3Ab",
+                r#"PUT /admin/loggers/a?scope=worker {"level":"DEBUG"}"#,
+                r#"PUT /admin/loggers/a?scope=cluster {"level":"DEBUG"}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn sandboxes_of_other_workers_leave_cells_empty() {
+        let here = r#"{"id": 0, "worker_id": "w:1", "state": "RUNNING", "restarts": 2, "last_error": "it trapped",
+            "limits": {"memory_bytes": 67108864, "call_timeout_ms": 1, "cpu_burst_ms": 1},
+            "memory": {"now_bytes": 1048576, "peak_bytes": 1677722}, "cpu_ms": 15}"#;
+        let there = r#"{"worker_id": "w:2", "state": "RUNNING", "restarts": null, "limits": null}"#;
+        let body = format!(r#"{{"name": "a", "condition": "odd", "connector": {there}, "tasks": [{here}]}}"#);
+        let worker = Worker::start([Reply::new(200, &body)]);
+        assert_eq!(
+            worker.run("sandbox a"),
+            "INSTANCE  STATE    WORKER  MEMORY   PEAK     LIMIT     CPU    RESTARTS\n\
+             a         RUNNING  w:2\n\
+             a-0       RUNNING  w:1     1.0 MiB  1.6 MiB  64.0 MiB  15 ms  2\n\
+             \n\
+             odd\n\
+             \n\
+             a-0: it trapped\n"
+        );
+    }
+
+    #[test]
+    fn completions_know_the_commands() {
+        let worker = Worker::start([]);
+        for shell in ["bash", "zsh", "fish"] {
+            assert!(worker.run(&format!("completions {shell}")).contains("stop-and-resume"), "{shell}");
+        }
+    }
+}
