@@ -5,6 +5,7 @@
 //! [`SinkConsumer`]; between the two stands the [`inbox`]. Records are copied once, from librdkafka's
 //! buffers into the columns that the pipeline takes ([`columns`]).
 
+mod beginning;
 mod columns;
 mod context;
 mod failure;
@@ -65,8 +66,10 @@ impl SinkConsumer {
             .subscribe(&names)
             .map_err(|error| ClientError(format!("topics could not be subscribed to: {error}")))?;
         let max_poll_interval = properties.get("max.poll.interval.ms").and_then(|text| text.parse().ok());
-        let (shared, consumer, ended) = owner::start(task, consumer, max_poll_interval.map(Duration::from_millis))
-            .map_err(|error| ClientError(format!("no thread could be started for a consumer: {error}")))?;
+        let reset = beginning::reset(properties);
+        let (shared, consumer, ended) =
+            owner::start(task, consumer, max_poll_interval.map(Duration::from_millis), reset)
+                .map_err(|error| ClientError(format!("no thread could be started for a consumer: {error}")))?;
         Ok(Self { shared, consumer: Client(consumer), max_records, ended })
     }
 

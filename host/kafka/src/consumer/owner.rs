@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use bulkhead_model::TaskId;
 use bulkhead_model::offset::TopicPartition;
+use rdkafka::Offset;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
@@ -34,11 +35,16 @@ const REST: Duration = Duration::from_secs(1);
 /// isn't done for a task that is only a bit slower than Kafka.
 const HOLD_AFTER: Duration = Duration::from_secs(1);
 
+/// How long a leaving consumer is served before the next look whether it has left.
+const LEAVING: Duration = Duration::from_millis(2);
+
 struct Owner {
     consumer: Arc<BaseConsumer<Context>>,
     shared: Arc<Shared>,
     assigned: HashSet<TopicPartition>,
     revoking: Option<Revoking>,
+    /// Where partitions begin that the group has no offset of.
+    reset: Option<Offset>,
     /// How long a task may take to commit before its revoked partitions go without it.
     release_wait: Duration,
     seeks: Seeks,
@@ -75,6 +81,7 @@ pub(super) fn start(
     task: &TaskId,
     mut consumer: BaseConsumer<Context>,
     max_poll_interval: Option<Duration>,
+    reset: Option<Offset>,
 ) -> io::Result<Started> {
     let shared = Arc::new(Shared::default());
     let woken = Arc::clone(&shared);
@@ -86,6 +93,7 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         assigned: HashSet::new(),
         revoking: None,
+        reset,
         release_wait: rebalance::release_wait(max_poll_interval),
         seeks: Seeks::default(),
         full_since: None,
@@ -251,12 +259,19 @@ impl Owner {
         self.pause(&partitions);
     }
 
-    /// Leaves the group; librdkafka does it when its consumer is dropped.
+    /// Leaves the group. Dropping the consumer would do it too, but looks only ten times a second whether it is done.
     fn leave(self) {
         self.consumer.context().close();
         let rebalancing = self.revoking.is_some() || self.consumer.context().rebalance_due();
         if rebalancing && let Err(error) = self.consumer.unassign() {
             tracing::debug!(%error, "Partitions could not be given up on leaving the group.");
+        }
+        if let Err(error) = self.consumer.close_queue() {
+            return tracing::debug!(%error, "A consumer could not take leave of its group.");
+        }
+        while !self.consumer.closed() {
+            // What still comes is nobody's any more.
+            let _record = self.consumer.poll(LEAVING);
         }
     }
 }

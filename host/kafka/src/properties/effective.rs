@@ -326,6 +326,9 @@ const CONSUMER_DEFAULTS: &[(&str, &str)] = &[
     ("allow.auto.create.topics", "true"),
     ("check.crcs", "true"),
     ("queued.max.messages.kbytes", "8192"),
+    // librdkafka's are longer, and half of the first one passes before it asks a second broker anything.
+    ("reconnect.backoff.ms", "50"),
+    ("reconnect.backoff.max.ms", "1000"),
     // How long fetching rests once the prefetch is full; the default of a second would starve us.
     ("fetch.queue.backoff.ms", "10"),
 ];

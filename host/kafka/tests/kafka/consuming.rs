@@ -73,6 +73,32 @@ async fn a_new_member_goes_on_where_the_last_one_committed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_has_committed_nothing_may_begin_at_the_end() {
+    for broker in Broker::all() {
+        let clients = broker.clients(&[("consumer.auto.offset.reset", "latest")]);
+        let topic = broker.topic("latest");
+        fill(&clients, &topic, 10);
+        let mut consumer = clients.consumer(&task(&fresh("sink"), 0), &sink(&topic)).unwrap();
+        assigned(&mut consumer).await;
+        let mut first = None;
+        for _ in 0..600 {
+            // What is written before the broker has said where the end is passes by.
+            fill(&clients, &topic, 1);
+            match consumer.next(LIMITS).await.unwrap() {
+                ConsumerEvent::Idle => {}
+                ConsumerEvent::Records(records) => first = records.offset.first().copied(),
+                event => panic!("{event:?} instead of records"),
+            }
+            if first.is_some() {
+                break;
+            }
+        }
+        assert!(first.is_some_and(|first| first >= 10), "{first:?}");
+        consumer.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_seek_right_after_the_assignment_is_obeyed() {
     for broker in Broker::all() {
         let clients = broker.clients(&[]);

@@ -12,6 +12,7 @@ use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
 use tokio::sync::oneshot;
 
+use super::super::beginning;
 use super::super::context::{self, Rebalance};
 use super::{Owner, Turn, partitions};
 
@@ -39,7 +40,8 @@ impl Owner {
     }
 
     fn assign(&mut self, list: &TopicPartitionList) {
-        if let Err(error) = context::assign(&self.consumer, list) {
+        let begun = self.reset.and_then(|reset| beginning::of(&self.consumer, list, reset));
+        if let Err(error) = context::assign(&self.consumer, begun.as_ref().unwrap_or(list)) {
             let text = format!("partitions could not be taken: {error}");
             self.shared.fail(ConsumeError::Retriable(text));
             return;
