@@ -113,27 +113,27 @@ fn escapes_are_complete(segment: &str) -> bool {
 /// `{connector}`.
 #[derive(IntoParams)]
 #[into_params(names("connector"), parameter_in = Path)]
-pub(crate) struct Connector(#[param(value_type = String)] pub(crate) ConnectorName);
+pub(crate) struct Connector(#[param(value_type = String, example = "orders")] pub(crate) ConnectorName);
 
 /// `{connector}` and `{task}`. A negative number is understood, though no task has it.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct Task {
-    #[param(value_type = String)]
+    #[param(value_type = String, example = "orders")]
     pub(crate) connector: ConnectorName,
-    #[param(rename = "task")]
+    #[param(rename = "task", example = 0)]
     pub(crate) number: i32,
 }
 
 /// `{plugin}`: a class or a short name of one.
 #[derive(IntoParams)]
 #[into_params(names("plugin"), parameter_in = Path)]
-pub(crate) struct Plugin(pub(crate) String);
+pub(crate) struct Plugin(#[param(example = "FileStreamSource")] pub(crate) String);
 
 /// `{logger}`.
 #[derive(IntoParams)]
 #[into_params(names("logger"), parameter_in = Path)]
-pub(crate) struct Logger(pub(crate) String);
+pub(crate) struct Logger(#[param(example = "root")] pub(crate) String);
 
 impl Task {
     /// The task's id, unless no task can have it.

@@ -221,7 +221,8 @@ fn tail(log: &Path) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-fn cache() -> Result<PathBuf> {
+/// Where what is fetched once is kept.
+pub fn cache() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME") {
         Some(cache) if !cache.is_empty() => PathBuf::from(cache),
         _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),

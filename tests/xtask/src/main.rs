@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod demo;
+mod openapi;
 mod prerequisites;
 mod test;
 mod tidy;
@@ -21,6 +22,8 @@ cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] 
     figures, on this machine; --peer measures Apache Kafka Connect beside it
 cargo xtask sim [--seeds N | --seed N]
     a simulated cluster, with so many seeds or with one of them and all that happens in it
+cargo xtask openapi
+    requests made from GET /openapi.json, by Schemathesis; the worker and the plugins must have been built
 cargo xtask guests
     compile the example and test plugins to target/plugins
 cargo xtask tidy
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         ["sim"] => test::simulate(None),
         ["sim", "--seeds", count] => test::simulate(Some(("SIM_SEEDS", *count))),
         ["sim", "--seed", seed] => test::simulate(Some(("SIM_SEED", *seed))),
+        ["openapi"] => openapi::run(),
         ["guests"] => prerequisites::check(&[]).and_then(|()| build::plugins()),
         ["tidy"] => tidy::run(),
         _ => {

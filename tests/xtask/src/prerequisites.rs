@@ -25,8 +25,12 @@ pub const KAFKA: &[Program] = &[
     Program { command: &["mvn", "--version"], package: "maven" },
 ];
 
+/// For requests made from the OpenAPI document.
+pub const PYTHON: &[Program] =
+    &[Program { command: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" }];
+
 /// Names everything that is missing at once, with the package to install.
-pub fn check(more: &[Program]) -> anyhow::Result<()> {
+pub fn check<'a>(more: impl IntoIterator<Item = &'a Program>) -> anyhow::Result<()> {
     let missing: Vec<_> = BUILD.iter().chain(more).filter(|program| !program.works()).collect();
     if missing.is_empty() {
         return Ok(());

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use bulkhead_e2e::apache::Kafka;
 use bulkhead_e2e::root;
 
-use crate::{build, prerequisites, tidy};
+use crate::{build, openapi, prerequisites, tidy};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -30,7 +30,9 @@ pub fn run(extent: Extent) -> anyhow::Result<()> {
 fn everything() -> anyhow::Result<()> {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let with_kafka = in_ci || prerequisites::all_work(prerequisites::KAFKA);
-    prerequisites::check(if with_kafka { prerequisites::KAFKA } else { &[] })?;
+    let with_python = in_ci || prerequisites::all_work(prerequisites::PYTHON);
+    let kafka = prerequisites::KAFKA.iter().filter(|_| with_kafka);
+    prerequisites::check(kafka.chain(prerequisites::PYTHON.iter().filter(|_| with_python)))?;
     if !with_kafka {
         println!("left out: everything that needs a real Kafka, since `java` and `mvn` aren't both there");
     }
@@ -42,7 +44,12 @@ fn everything() -> anyhow::Result<()> {
         let lints = ["clippy", "--release", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
         build::run("cargo", lints)
     })?;
-    step("tests", || tests(with_kafka))
+    step("tests", || tests(with_kafka))?;
+    if !with_python {
+        println!("left out: requests made from the OpenAPI document, since `python3` with `venv` isn't there");
+        return Ok(());
+    }
+    step("openapi", openapi::run)
 }
 
 /// All tests of the workspace, beside a real Kafka if there is one.

@@ -57,8 +57,21 @@ pub(crate) struct NewOffset {
 /// A level of a logger.
 #[derive(ToSchema)]
 pub(crate) struct LevelRequest {
-    /// ALL, TRACE, DEBUG, INFO, WARN, ERROR, FATAL or OFF, in any case.
-    level: String,
+    /// In any case.
+    level: LogLevel,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "UPPERCASE")]
+enum LogLevel {
+    All,
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+    Fatal,
+    Off,
 }
 
 /// Bodies with a member that isn't known are refused.

@@ -65,7 +65,7 @@ fn expand<'a>(view: &'a ClusterView, name: &ConnectorName, status: bool, info: b
 /// `GET /connectors/{connector}`
 #[utoipa::path(
     get, path = "/connectors/{connector}", operation_id = "getConnector", params(Connector),
-    responses((status = 200, description = "The connector.", body = Info<'_>), NoSuchConnector, Conflict, Asked),
+    responses((status = 200, description = "The connector.", body = Info<'_>), NoSuchConnector, Asked),
 )]
 pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
     match app.ask(Request::ConnectorInfo { name }).await? {
@@ -79,7 +79,7 @@ pub(super) async fn info(State(app): State<App>, Connector(name): Connector) -> 
     get, path = "/connectors/{connector}/config", operation_id = "getConnectorConfig", params(Connector),
     responses(
     (status = 200, description = "The configuration, with references as they were given.", body = HashMap<String, String>),
-    NoSuchConnector, Conflict, Asked,
+    NoSuchConnector, Asked,
     ),
 )]
 pub(super) async fn config(State(app): State<App>, Connector(name): Connector) -> Result<Json<RawConfig>, Error> {

@@ -18,7 +18,7 @@ use crate::query::Forward;
     get, path = "/connectors/{connector}/tasks", operation_id = "listTasks", params(Connector),
     responses(
     (status = 200, description = "The tasks' configurations.", body = Vec<TaskConfig<'_>>),
-    NoSuchConnector, Conflict, Asked,
+    NoSuchConnector, Asked,
     ),
 )]
 pub(super) async fn list(State(app): State<App>, Connector(name): Connector) -> Result<Response, Error> {
