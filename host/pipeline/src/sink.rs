@@ -42,7 +42,7 @@ impl Default for SinkSettings {
         Self {
             flush_interval: Duration::from_secs(60),
             flush_timeout: Duration::from_secs(5),
-            max_records: 2_000,
+            max_records: 5_000,
             max_bytes: 8 << 20,
         }
     }

@@ -203,7 +203,9 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
                     progress.history.push(progress.puts - 1, fetch, span.ends.clone());
                 }
                 progress.positions.put(span.ends);
-                self.resume_partitions(progress)?;
+                if tried.is_some() {
+                    self.resume_partitions(progress)?;
+                }
                 self.carry_out(progress, control).await
             }
             Err(PluginError::Retriable(error)) => {
