@@ -30,4 +30,4 @@ pub use mock::MockBroker;
 pub use offset_store::{OffsetTopic, OffsetTopics};
 pub use producer::SharedProducer;
 pub use properties::Settings;
-pub use topic_log::{LogSettings, TopicLog};
+pub use topic_log::{FencableLog, LogSettings, TopicLog};

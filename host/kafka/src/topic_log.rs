@@ -4,9 +4,11 @@
 //! Start at [`TopicLog::open`]. A thread follows the topic ([`reader`]), another asks where it ends
 //! ([`ends`]), a third takes acknowledgements ([`writer`]); what comes out is one stream
 //! ([`LogEvents`]), in which the answer to [`TopicLog::read_to_end`] stands behind all it answers for.
+//! What only one worker may write goes through a [`FencableLog`] on the same topic.
 
 mod ends;
 mod events;
+mod fencable;
 mod open;
 mod reader;
 mod settings;
@@ -20,6 +22,7 @@ use bytes::Bytes;
 use crate::admin::TopicAdmin;
 use ends::Ends;
 pub use events::LogEvents;
+pub use fencable::{FencableLog, Unwritten};
 pub use open::OpenError;
 use reader::Reader;
 pub use settings::{Isolation, LogSettings, Purpose};

@@ -92,6 +92,8 @@ impl LogSettings {
         if topic.is_empty() {
             return Err(OpenError::setting(purpose.topic_key(), "it is missing"));
         }
+        // With `preparing` all workers read uncommitted, since others in the group may have `disabled`: they have to agree
+        // on where the log ends.
         let exactly_once = worker.get("exactly.once.source.support").unwrap_or_default();
         let committed_only = purpose != Purpose::Status && exactly_once.trim().eq_ignore_ascii_case("enabled");
         Ok(Self {
@@ -209,6 +211,8 @@ mod tests {
         assert_eq!(config.topic_settings, BTreeMap::from([("segment.bytes".to_owned(), "1000".to_owned())]));
         assert_eq!((config.client_id.as_str(), config.isolation), ("me-configs", Isolation::ReadCommitted));
         assert_eq!(settings(Purpose::Status, &more).unwrap().isolation, Isolation::ReadUncommitted);
+        let preparing = settings(Purpose::Config, &[("exactly.once.source.support", "preparing")]).unwrap();
+        assert_eq!(preparing.isolation, Isolation::ReadUncommitted);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The worker's own topics, against a real broker: the mock makes no topics and knows no transactions.
 
+mod fencing;
 mod opening;
 mod transactions;
 
