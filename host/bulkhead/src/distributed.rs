@@ -5,6 +5,7 @@
 //! goes the other way round: requests first, then tasks, then the group, clients last.
 
 mod group;
+mod leader;
 mod logs;
 mod peers;
 
@@ -29,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cli::ConnectDistributed;
-use crate::driver::ports::{Cluster, News, Outside};
+use crate::driver::ports::{Cluster, LeaderLog, News, Outside};
 use crate::driver::{Driver, Handle};
 use crate::serving::{Listeners, Serving};
 use crate::settings::{ClusterSettings, WorkerSettings};
@@ -38,6 +39,7 @@ use crate::standalone::KAFKA_START;
 use crate::telemetry::TracingLoggers;
 use crate::{ending, plugins, serving, settings, telemetry};
 use group::Member;
+use leader::LeaderTopic;
 use logs::{Codec, TopicAsLog};
 use peers::HttpPeers;
 
@@ -160,12 +162,14 @@ impl Wired {
         let appends = TaskTracker::new();
         let (membership, member) = Member::new(group);
         let peers = HttpPeers { client: Client::default(), news: news.clone() };
+        let leader_log = LeaderTopic::new(cluster, &news, &appends)?;
         let outside = Outside {
             config: Box::new(TopicAsLog::new(config, Codec::CONFIG, news.clone(), appends.clone())),
             status: Box::new(TopicAsLog::new(status, Codec::STATUS, news.clone(), appends.clone())),
             cluster: Some(Cluster {
                 group: Box::new(membership),
                 peers: Box::new(peers),
+                leader_log: leader_log.map(|log| Box::new(log) as Box<dyn LeaderLog>),
                 farewell: settings.worker.graceful_stop + FAREWELL,
             }),
             news: inbox,

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use handle::{Answer, Published, stopping};
 pub use handle::{Handle, StartSignal};
-use ports::{Cluster, Fatal, ForwardedTasks, News, Outside};
+use ports::{Cluster, Fatal, ForwardedTasks, LeaderLog, News, Outside};
 
 /// Requests that may wait for the herder's attention; REST waits when there are more.
 const INBOX: usize = 256;
@@ -232,6 +232,9 @@ impl<D: Decider> Driver<D> {
                 self.in_cluster(|cluster| cluster.group.assign(generation, assignments));
             }
             Effect::Leave { reason } => self.in_cluster(|cluster| cluster.group.leave(reason)),
+            Effect::ClaimLog { token } => self.as_leader(|log| log.claim(token)),
+            Effect::AppendAsLeader { token, records } => self.as_leader(|log| log.append(token, records)),
+            Effect::ForgetClaim => self.as_leader(|log| log.forget()),
             Effect::ForwardTasks { token, leader, connector, body, signature } => self.in_cluster(|cluster| {
                 cluster.peers.forward_tasks(token, ForwardedTasks { leader, connector, body, signature });
             }),
@@ -243,6 +246,13 @@ impl<D: Decider> Driver<D> {
             Some(cluster) => act(cluster),
             None => tracing::error!("A standalone worker has no cluster."),
         }
+    }
+
+    fn as_leader(&mut self, act: impl FnOnce(&mut dyn LeaderLog)) {
+        self.in_cluster(|cluster| match &mut cluster.leader_log {
+            Some(log) => act(&mut **log),
+            None => tracing::error!("The config log needs no claim."),
+        });
     }
 
     fn make_session_key(&mut self, token: Token, size: usize) {

@@ -43,6 +43,10 @@ pub enum Event {
     CaughtUp,
     /// An append is durable, or isn't.
     Appended { token: Token, outcome: Result<(), String> },
+    /// The same for what was written under the claim on the config log.
+    AppendedAsLeader { token: Token, outcome: Result<(), NotWritten> },
+    /// What became of [`Effect::ClaimLog`].
+    LogClaimed { token: Token, outcome: Result<(), String> },
     /// All that was in the config log when [`Effect::ReadToEnd`] was performed has been handed over.
     ReadToEnd { token: Token, outcome: Result<(), String> },
     /// News from the worker.
@@ -93,6 +97,16 @@ pub enum GroupEvent {
     Left { reason: String },
 }
 
+/// Why records that only a leader may write are not known to be in the log. The claim on it is gone with them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotWritten {
+    /// Another worker has claimed the log since: nothing was written, or it was taken back.
+    #[error("another worker leads: {0}")]
+    Fenced(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Why the leader didn't take task configurations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForwardError {
@@ -130,6 +144,18 @@ pub enum Effect {
         token: Token,
         record: StatusRecord,
     },
+    /// Claim the config log, so that nobody who claimed it before can write to it any more; answered by
+    /// [`Event::LogClaimed`]. Only with `exactly.once.source.support`, as the next two.
+    ClaimLog {
+        token: Token,
+    },
+    /// Write these under the claim, all or none of them. [`Event::AppendedAsLeader`] must follow.
+    AppendAsLeader {
+        token: Token,
+        records: Vec<ConfigRecord>,
+    },
+    /// This worker doesn't lead any more: give the claim up.
+    ForgetClaim,
     Work(work::Command),
     /// Read the config log to what is its end now; answered by [`Event::ReadToEnd`].
     ReadToEnd {

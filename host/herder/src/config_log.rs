@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bulkhead_model::ConnectorName;
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Effect, LoggedConfig, Refusal, Reply, RequestId};
+use crate::api::{ConfigRecord, LoggedConfig, NotWritten, Refusal, Reply};
 use crate::changes::{Change, Step, Then, Write};
 use crate::cluster_config::Connector;
 use crate::questions::Question;
@@ -40,7 +40,7 @@ impl Herder {
         };
         self.changes.enter(name, Step::Writing(Write::new(&records, batches, then)));
         let token = self.questions.ask(Question::ConfigAppend(name.clone()));
-        self.effects.push(Effect::AppendConfig { token, records });
+        self.append(token, records);
     }
 
     pub(crate) fn config_record(&mut self, logged: LoggedConfig) {
@@ -91,7 +91,7 @@ impl Herder {
         self.cluster.get(name).map(Connector::task_count)
     }
 
-    pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), String>) {
+    pub(crate) fn config_appended(&mut self, name: &ConnectorName, outcome: Result<(), NotWritten>) {
         match outcome {
             Ok(()) => {
                 if let Some(write) = self.changes.writing(name) {
@@ -125,14 +125,14 @@ impl Herder {
     }
 
     /// The change may still come to be: what is said here is that nobody knows.
-    fn write_failed(&mut self, name: &ConnectorName, error: &str) {
+    fn write_failed(&mut self, name: &ConnectorName, error: &NotWritten) {
         let Some(Step::Writing(write)) = self.changes.leave(name) else {
             return;
         };
-        tracing::warn!(connector = %name, error, "A change could not be written to the config log.");
+        tracing::warn!(connector = %name, %error, "A change could not be written to the config log.");
         match write.then {
             Then::Stored { id, .. } | Then::Done { id } | Then::Restarting { id, .. } => {
-                self.refuse_unwritten(id, error)
+                self.reply(id, Err(unwritten(error)));
             }
             Then::TasksPublished => self.tasks_not_published(
                 name,
@@ -142,8 +142,18 @@ impl Herder {
         }
         self.advance(name);
     }
+}
 
-    fn refuse_unwritten(&mut self, id: RequestId, error: &str) {
-        self.reply(id, Err(Refusal::Failed(format!("The change could not be written to the config log: {error}"))));
+/// A leader that was replaced is a conflict, which the client may leave to time; anything else has failed.
+fn unwritten(error: &NotWritten) -> Refusal {
+    match error {
+        NotWritten::Fenced(_) => Refusal::Conflict(
+            "Cannot complete request because another worker has begun to lead, so that the change could not be written \
+             to the config log. This is likely to be transient, and the request can be sent again"
+                .to_owned(),
+        ),
+        NotWritten::Failed(error) => {
+            Refusal::Failed(format!("The change could not be written to the config log: {error}"))
+        }
     }
 }

@@ -3,7 +3,7 @@
 use bulkhead_model::ConnectorName;
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Effect, Proof, Refusal, Reply, RequestId};
+use crate::api::{ConfigRecord, Effect, NotWritten, Proof, Refusal, Reply, RequestId};
 use crate::lifecycle::not_found;
 use crate::questions::Question;
 use crate::session;
@@ -58,10 +58,10 @@ impl Herder {
             return self.reply(id, Ok(Reply::Done));
         }
         let token = self.questions.ask(Question::LevelAppend(id));
-        self.effects.push(Effect::AppendConfig { token, records: vec![ConfigRecord::LoggerLevel { logger, level }] });
+        self.append(token, vec![ConfigRecord::LoggerLevel { logger, level }]);
     }
 
-    pub(crate) fn level_appended(&mut self, id: RequestId, outcome: Result<(), String>) {
+    pub(crate) fn level_appended(&mut self, id: RequestId, outcome: Result<(), NotWritten>) {
         let unwritten = |error| Refusal::Failed(format!("The level could not be written to the config log: {error}"));
         self.reply(id, outcome.map(|()| Reply::Done).map_err(unwritten));
     }

@@ -7,7 +7,7 @@ use bulkhead_model::{Instance, State};
 use indexmap::IndexMap;
 
 use crate::Herder;
-use crate::api::{ConfigRecord, Effect, Millis, Refusal, Secret, SessionKey, Status, StatusRecord, Token};
+use crate::api::{ConfigRecord, Effect, Millis, NotWritten, Refusal, Secret, SessionKey, Status, StatusRecord, Token};
 use crate::assignor::incremental::{Round, Share};
 use crate::assignor::{Configured, eager};
 use crate::membership::{Candidate, Election, Membership, Phase};
@@ -287,13 +287,13 @@ impl Herder {
         let key = SessionKey { key, algorithm: membership.settings.keys.algorithm.clone(), created };
         let token = self.questions.ask(Question::KeyAppend);
         self.new_key.under_way = Some(token);
-        self.effects.push(Effect::AppendConfig { token, records: vec![ConfigRecord::SessionKey(key)] });
+        self.append(token, vec![ConfigRecord::SessionKey(key)]);
     }
 
-    pub(crate) fn key_appended(&mut self, outcome: Result<(), String>) {
+    pub(crate) fn key_appended(&mut self, outcome: Result<(), NotWritten>) {
         self.new_key = NewKey::default();
         if let Err(error) = outcome {
-            tracing::warn!(error, "The session key could not be written; trying again.");
+            tracing::warn!(%error, "The session key could not be written; trying again.");
         }
         // Also when it was written: it is made anew only if it isn't read back by then.
         self.new_key.retry = Some(self.now.plus(KEY_RETRY_MILLIS));

@@ -9,7 +9,8 @@
 //! Every change goes the same way: it waits for its turn (`changes`), is decided, is appended to the
 //! config log, and takes effect when the record comes back (`config_log`). The folds of the two logs
 //! are `cluster_config` and `statuses`; `instances` compares what is configured with what runs, and
-//! `waiting` holds the requests that are answered when their effect is there.
+//! `waiting` holds the requests that are answered when their effect is there. Where a cluster prepares for exactly-once
+//! sources, a leader appends what only it may under a `claim` on the log.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -18,6 +19,7 @@ mod assignment;
 pub mod assignor;
 mod auto_restart;
 mod changes;
+mod claim;
 mod cluster_config;
 mod config_log;
 pub mod config_topic;
@@ -57,17 +59,18 @@ mod vectors;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use api::{Effect, Event, ForwardError, Millis, Refusal, Reply, Request, RequestId, Secret, Token};
+use api::{Effect, Event, ForwardError, Millis, NotWritten, Refusal, Reply, Request, RequestId, Secret, Token};
 pub use auto_restart::RestartPolicy;
 use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, Instance, work};
-pub use settings::{ClusterSettings, KeySettings, Mode, Settings};
+pub use settings::{ClusterSettings, ExactlyOnce, KeySettings, Mode, Settings};
 pub use view::{ClusterView, GroupView, RestartView};
 
 use assignment::Assignment;
 use assignor::incremental::Assignor;
 use auto_restart::AutoRestarts;
 use changes::Changes;
+use claim::Claim;
 use cluster_config::ClusterConfig;
 use ending::Ending;
 use instances::Instances;
@@ -106,6 +109,7 @@ pub struct Herder {
     /// Who owns what, by URL; known while this worker leads.
     owners: BTreeMap<Instance, String>,
     new_key: NewKey,
+    claim: Claim,
     ending: Option<Ending>,
     /// Requests that came while nobody led the group.
     early: Vec<(RequestId, Request)>,
@@ -142,6 +146,7 @@ impl Herder {
             assignor: Assignor::default(),
             owners: BTreeMap::new(),
             new_key: NewKey::default(),
+            claim: Claim::default(),
             ending: None,
             early: Vec::new(),
             open: BTreeSet::new(),
@@ -164,7 +169,9 @@ impl Herder {
             Event::Plugins(plugins) => self.plugins_changed(plugins),
             Event::ConfigRecord(record) => self.config_record(record),
             Event::StatusRecord(record) => self.status_record(&record),
-            Event::Appended { token, outcome } => self.appended(token, outcome),
+            Event::Appended { token, outcome } => self.appended(token, outcome.map_err(NotWritten::Failed)),
+            Event::AppendedAsLeader { token, outcome } => self.appended_as_leader(token, outcome),
+            Event::LogClaimed { token, outcome } => self.log_claimed(token, outcome),
             Event::Work(event) => self.work(event),
             Event::CaughtUp => self.caught_up(),
             Event::ReadToEnd { token, outcome } => self.read_to_end(token, outcome),
@@ -177,18 +184,28 @@ impl Herder {
         self.go_on_rebalancing();
         self.take_early_requests();
         self.rotate_key();
+        self.go_on_claiming();
         self.go_on_ending();
         self.answer_waiting();
         self.refresh_view();
         std::mem::take(&mut self.effects)
     }
 
-    fn appended(&mut self, token: Token, outcome: Result<(), String>) {
+    fn appended(&mut self, token: Token, outcome: Result<(), NotWritten>) {
         match self.questions.answered(token) {
             Some(Question::ConfigAppend(name)) => self.config_appended(&name, outcome),
-            Some(Question::StatusAppend(record)) => self.status_appended(token, record, outcome),
+            Some(Question::StatusAppend(record)) => {
+                self.status_appended(token, record, outcome.map_err(|error| error.to_string()));
+            }
             Some(Question::KeyAppend) => self.key_appended(outcome),
             Some(Question::LevelAppend(id)) => self.level_appended(id, outcome),
+            question => unexpected(token, question),
+        }
+    }
+
+    fn log_claimed(&mut self, token: Token, outcome: Result<(), String>) {
+        match self.questions.answered(token) {
+            Some(Question::Claim) => self.claimed(token, outcome),
             question => unexpected(token, question),
         }
     }
@@ -280,6 +297,7 @@ impl Herder {
             self.membership.as_ref().and_then(Membership::next_deadline),
             self.restarts_due(),
             self.key_due(),
+            self.claim_due(),
         ];
         deadlines.into_iter().flatten().min()
     }

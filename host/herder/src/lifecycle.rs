@@ -153,11 +153,14 @@ impl Herder {
             return self.reply(id, Err(Refusal::NotFound(format!("Unknown connector {name}"))));
         }
         let target = ConfigRecord::TargetState { name: name.clone(), state: Some(state) };
-        let records = match state {
-            TargetState::Started | TargetState::Paused => vec![target],
-            TargetState::Stopped => vec![ConfigRecord::Commit { name: name.clone(), tasks: 0 }, target],
+        let no_tasks = ConfigRecord::Commit { name: name.clone(), tasks: 0 };
+        let batches = match state {
+            TargetState::Started | TargetState::Paused => vec![vec![target]],
+            // Only the first is the leader's privilege.
+            TargetState::Stopped if self.claims() => vec![vec![no_tasks], vec![target]],
+            TargetState::Stopped => vec![vec![no_tasks, target]],
         };
-        self.write(name, [records], Then::Done { id });
+        self.write(name, batches, Then::Done { id });
     }
 }
 

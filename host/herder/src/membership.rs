@@ -132,6 +132,22 @@ impl Membership {
         self.phase == Phase::Settled
     }
 
+    /// Whether the last round has told who leads, and no other is under way.
+    pub(crate) fn knows_who_leads(&self) -> bool {
+        match self.phase {
+            Phase::Revoking { .. } | Phase::CatchingUp { .. } | Phase::Settled => true,
+            // Otherwise it has left the group.
+            Phase::Waiting { .. } => self.failed_reads == 0,
+            Phase::Starting
+            | Phase::Yielding
+            | Phase::Joining
+            | Phase::Leading { .. }
+            | Phase::Returning { .. }
+            | Phase::Leaving
+            | Phase::Left => false,
+        }
+    }
+
     /// Whether internal requests are signed.
     pub(crate) fn signs(&self) -> bool {
         self.protocol == Some(ConnectProtocol::Sessioned)

@@ -26,6 +26,8 @@ pub(crate) enum Question {
     TasksForwarded(ConnectorName),
     SessionKey,
     KeyAppend,
+    /// The leader's claim on the config log.
+    Claim,
     LevelAppend(RequestId),
 }
 

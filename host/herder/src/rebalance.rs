@@ -68,7 +68,7 @@ impl Herder {
     }
 
     /// Joins as soon as the present phase allows it.
-    fn rejoin(&mut self) {
+    pub(crate) fn rejoin(&mut self) {
         match self.membership.as_mut().map(|membership| &mut membership.phase) {
             Some(Phase::Revoking { again, .. }) => *again = true,
             Some(Phase::Joining | Phase::Leading { .. } | Phase::CatchingUp { .. } | Phase::Settled) => self.join(),

@@ -41,6 +41,8 @@ pub struct ClusterSettings {
     pub url: String,
     /// `connect.protocol`
     pub protocol: ConnectProtocol,
+    /// `exactly.once.source.support`
+    pub exactly_once: ExactlyOnce,
     /// `worker.sync.timeout.ms`
     pub sync_timeout: u64,
     /// `worker.unsync.backoff.ms`
@@ -48,6 +50,14 @@ pub struct ClusterSettings {
     /// `scheduled.rebalance.max.delay.ms`
     pub rebalance_delay: u64,
     pub keys: KeySettings,
+}
+
+/// What a cluster does for exactly-once sources (KIP-618).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExactlyOnce {
+    Disabled,
+    /// Leaders claim the config log, so that those that were replaced can't write to it.
+    Preparing,
 }
 
 /// How internal requests are signed (KIP-507). Algorithms by Java's names.

@@ -124,6 +124,9 @@ impl Sim {
                 self.pending.commands.push_back(command);
             }
             effect @ (Effect::ReadToEnd { .. }
+            | Effect::ClaimLog { .. }
+            | Effect::AppendAsLeader { .. }
+            | Effect::ForgetClaim
             | Effect::Join { .. }
             | Effect::Assign { .. }
             | Effect::Leave { .. }

@@ -17,7 +17,13 @@ pub struct Cluster {
 impl Cluster {
     /// So many workers that have formed a group.
     pub fn of(workers: usize) -> Self {
-        let mut cluster = Self::stopped(Conditions::steady(workers));
+        Self::started(Conditions::steady(workers))
+    }
+
+    /// All of them have formed a group.
+    pub fn started(conditions: Conditions) -> Self {
+        let workers = conditions.workers.len();
+        let mut cluster = Self::stopped(conditions);
         for worker in 0..workers {
             cluster.world.start(worker);
             cluster.run(10_000);

@@ -1,7 +1,7 @@
 //! What a simulated cluster is like, before anything happens in it.
 
 use bulkhead_herder::protocol::ConnectProtocol;
-use bulkhead_herder::{ClusterSettings, KeySettings, Mode, RestartPolicy, Settings};
+use bulkhead_herder::{ClusterSettings, ExactlyOnce, KeySettings, Mode, RestartPolicy, Settings};
 use bulkhead_model::WorkerId;
 use bulkhead_model::config::OverridePolicy;
 
@@ -14,6 +14,8 @@ pub struct Conditions {
     pub rebalance_delay: u64,
     pub unsync_backoff: u64,
     pub key_ttl: u64,
+    /// `exactly.once.source.support` of all workers.
+    pub exactly_once: ExactlyOnce,
     pub pace: Pace,
     pub mutation: Option<Mutation>,
 }
@@ -90,6 +92,7 @@ impl Conditions {
             rebalance_delay: 8_000,
             unsync_backoff: 5_000,
             key_ttl: 3_600_000,
+            exactly_once: ExactlyOnce::Disabled,
             pace: Pace::STEADY,
             mutation: None,
         }
@@ -100,6 +103,7 @@ impl Conditions {
         let cluster = ClusterSettings {
             url: url(worker),
             protocol: self.workers[worker],
+            exactly_once: self.exactly_once,
             sync_timeout: SYNC_TIMEOUT,
             unsync_backoff: self.unsync_backoff,
             rebalance_delay: if honest { self.rebalance_delay } else { 0 },

@@ -1,5 +1,6 @@
 //! What happens to a cluster, and when: made from a seed, and played.
 
+use bulkhead_herder::ExactlyOnce;
 use bulkhead_herder::api::{Request, RestartRequest};
 use bulkhead_herder::protocol::ConnectProtocol;
 use bulkhead_model::offset::OffsetEntry;
@@ -95,6 +96,8 @@ fn conditions(dice: &mut Dice, seed: u64, mutation: Option<Mutation>) -> Conditi
         rebalance_delay: dice.pick(&[0, 1_000, 8_000, 20_000]),
         unsync_backoff: 5_000,
         key_ttl: dice.pick(&[20_000, 3_600_000]),
+        // By dice of its own, so that all else of a seed stays as it is.
+        exactly_once: Dice::of(seed, 2).pick(&[ExactlyOnce::Disabled, ExactlyOnce::Preparing]),
         pace: dice.pick(&[Pace::STEADY, Pace::UNEVEN, Pace::UNEVEN, Pace::SLOW]),
         mutation,
     }

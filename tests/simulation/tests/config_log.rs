@@ -1,9 +1,10 @@
 //! Acceptance: the config log as all workers read and write it (numbers of the specification's checklist).
 
-use bulkhead_herder::api::{ConfigRecord, Request};
+use bulkhead_herder::ExactlyOnce;
+use bulkhead_herder::api::{ConfigRecord, Refusal, Request};
 use bulkhead_model::{ConnectorName, RawConfig, TargetState};
 use bulkhead_simulation::cluster::{Cluster, config, create, delete, put, restart, set_target};
-use bulkhead_simulation::{Conditions, Fault};
+use bulkhead_simulation::{Conditions, Fault, Trouble};
 
 fn name() -> ConnectorName {
     ConnectorName::new("a")
@@ -154,5 +155,48 @@ fn g32_pausing_by_a_follower_needs_nobody_else() {
     let asked = cluster.since(mark, &["asked"]);
     assert_eq!(asked.iter().map(|note| note.worker).collect::<Vec<_>>(), [Some(follower)]);
     assert_eq!(cluster.shows(follower, "a"), "PAUSED [PAUSED, PAUSED]");
+    cluster.check_at_rest();
+}
+
+fn preparing(workers: usize) -> Cluster {
+    Cluster::started(Conditions { exactly_once: ExactlyOnce::Preparing, ..Conditions::steady(workers) })
+}
+
+#[test]
+fn g31_nothing_is_seen_of_what_a_leader_writes_that_was_replaced() {
+    let mut cluster = preparing(2);
+    cluster.create("a", &[("tasks.max", "2")]);
+    let (old, new) = (cluster.leader(), cluster.follower());
+    cluster.trouble(Trouble::Frozen { worker: old }, 30_000);
+    cluster.run(29_000);
+    // The other one leads, and the frozen one doesn't know; this is the first thing that it hears of.
+    assert!(cluster.world.view(new).is_some_and(|view| view.group.leads));
+    let number = cluster.send(old, put("a", &[("tasks.max", "1")]));
+    let mark = cluster.mark();
+    cluster.run_until("fenced");
+    cluster.run(20_000);
+    let answer = cluster.answer(number);
+    assert!(matches!(answer, Some(Err(Refusal::Conflict(_)))), "{answer:?}");
+    assert_eq!(texts(&cluster, mark, &["log connector", "log task", "log commit"]), [""; 0]);
+    // Both go on, whichever of them leads now.
+    cluster.ask(old, put("a", &[("tasks.max", "1")])).unwrap();
+    cluster.run(10_000);
+    assert_eq!(texts(&cluster, mark, &["log commit"]), ["log commit-a 1"]);
+    cluster.check_at_rest();
+}
+
+#[test]
+fn g31_a_claim_is_made_once_for_each_leader() {
+    let mut cluster = preparing(3);
+    cluster.create("a", &[("tasks.max", "2")]);
+    cluster.ask(1, delete("a")).unwrap();
+    cluster.run(10_000);
+    let first = cluster.leader();
+    let claims =
+        |cluster: &Cluster| cluster.since(0, &["claim"]).iter().filter_map(|note| note.worker).collect::<Vec<_>>();
+    assert_eq!(claims(&cluster), [first]);
+    cluster.crash(first);
+    cluster.run(60_000);
+    assert_eq!(claims(&cluster), [first, cluster.leader()]);
     cluster.check_at_rest();
 }

@@ -85,6 +85,16 @@ impl Codec<ConfigRecord> {
     pub const CONFIG: Self = Self { encode: config_topic::encode, decode: config_record };
 }
 
+impl<R> Codec<R> {
+    pub fn entries(&self, records: &[R]) -> Vec<LogEntry> {
+        let entry = |record| {
+            let (key, value) = (self.encode)(record);
+            (key.into(), value.map(Into::into))
+        };
+        records.iter().map(entry).collect()
+    }
+}
+
 impl Codec<StatusRecord> {
     pub const STATUS: Self = Self { encode: status_topic::encode, decode: status_record };
 }
@@ -97,11 +107,7 @@ impl<R, T: Topic> TopicAsLog<R, T> {
 
 impl<R: Send, T: Topic> Log<R> for TopicAsLog<R, T> {
     fn append(&mut self, token: Token, records: Vec<R>) -> Vec<Event> {
-        let entry = |record: &R| {
-            let (key, value) = (self.codec.encode)(record);
-            (key.into(), value.map(Into::into))
-        };
-        let appended = self.topic.append(records.iter().map(entry).collect());
+        let appended = self.topic.append(self.codec.entries(&records));
         let news = self.news.clone();
         self.appends.spawn(async move {
             let outcome = match tokio::time::timeout(APPEND, appended).await {

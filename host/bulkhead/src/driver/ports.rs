@@ -19,6 +19,16 @@ pub trait Log<R>: Send {
     fn read_to_end(&mut self, token: Token) -> Vec<Event>;
 }
 
+/// The config log as a leader writes to it (KIP-618): whoever claimed it last can. No method waits.
+pub trait LeaderLog: Send {
+    /// [`Event::LogClaimed`] follows.
+    fn claim(&mut self, token: Token);
+    /// Writes all records or none. [`Event::AppendedAsLeader`] follows, and the records come back by the log.
+    fn append(&mut self, token: Token, records: Vec<ConfigRecord>);
+    /// Gives the claim up.
+    fn forget(&mut self);
+}
+
 /// This worker's membership of its group; what becomes of it comes as [`Event::Group`]. No method waits.
 pub trait Group: Send {
     fn join(&mut self, protocols: Vec<(&'static str, Vec<u8>)>);
@@ -69,6 +79,8 @@ pub struct Outside {
 pub struct Cluster {
     pub group: Box<dyn Group>,
     pub peers: Box<dyn Peers>,
+    /// None if leaders write to the config log as all others do.
+    pub leader_log: Option<Box<dyn LeaderLog>>,
     /// How long the herder may take to stop everything and leave.
     pub farewell: Duration,
 }

@@ -11,7 +11,7 @@ use bulkhead_rest::{HerderHandle, Level, LevelTable, LoggerLevel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::ports::{Group, Log, Peers};
+use super::ports::{Group, LeaderLog, Log, Peers};
 use super::*;
 
 /// Longer than anything here takes.
@@ -73,6 +73,20 @@ impl<R> Log<R> for JournalLog {
     fn read_to_end(&mut self, _token: Token) -> Vec<Event> {
         self.1.note(format!("read {} to its end", self.0));
         Vec::new()
+    }
+}
+
+impl LeaderLog for JournalLog {
+    fn claim(&mut self, _token: Token) {
+        self.1.note(format!("claim {}", self.0));
+    }
+
+    fn append(&mut self, _token: Token, records: Vec<ConfigRecord>) {
+        self.1.note(format!("append {} to {} as leader", records.len(), self.0));
+    }
+
+    fn forget(&mut self) {
+        self.1.note(format!("give {} up", self.0));
     }
 }
 
@@ -149,6 +163,7 @@ impl Case {
         let cluster = Cluster {
             group: Box::new(JournalGroup(journal.clone(), sign.clone())),
             peers: Box::new(JournalGroup(journal.clone(), sign)),
+            leader_log: Some(Box::new(JournalLog("config", journal.clone()))),
             farewell,
         };
         let outside = Outside {
@@ -209,6 +224,9 @@ async fn effects_are_performed_in_their_order_and_before_the_reply_of_the_same_s
             Effect::AppendStatus { token: Token(1), record: status() },
             Effect::AppendConfig { token: Token(2), records: vec![commit(1), commit(2)] },
             Effect::ReadToEnd { token: Token(3) },
+            Effect::ClaimLog { token: Token(5) },
+            Effect::AppendAsLeader { token: Token(6), records: vec![commit(1)] },
+            Effect::ForgetClaim,
             Effect::Join { protocols: vec![("sessioned", vec![2]), ("default", vec![0])] },
             Effect::Assign { generation: 7, assignments: vec![("m".to_owned(), vec![])] },
             Effect::ForwardTasks {
@@ -228,6 +246,9 @@ async fn effects_are_performed_in_their_order_and_before_the_reply_of_the_same_s
         "append 1 to status",
         "append 2 to config",
         "read config to its end",
+        "claim config",
+        "append 1 to config as leader",
+        "give config up",
         "join with sessioned, default",
         "assign to 1 in 7",
         "forward tasks of c to http://w:1/",

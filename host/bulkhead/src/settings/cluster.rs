@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use bulkhead_herder::KeySettings;
 use bulkhead_herder::protocol::ConnectProtocol;
+use bulkhead_herder::{ExactlyOnce, KeySettings};
 use bulkhead_kafka::LogSettings;
 use bulkhead_kafka::topic_log::Purpose;
 use bulkhead_model::RawConfig;
@@ -23,6 +23,7 @@ pub struct ClusterSettings {
     pub bootstrap: Vec<String>,
     pub security: ClientSecurity,
     pub protocol: ConnectProtocol,
+    pub exactly_once: ExactlyOnce,
     pub session_timeout: Duration,
     pub heartbeat_interval: Duration,
     pub rebalance_timeout: Duration,
@@ -70,6 +71,7 @@ impl ClusterSettings {
             bootstrap: values.bootstrap(),
             security,
             protocol: values.protocol(),
+            exactly_once: values.exactly_once(),
             session_timeout: values.millis(keys::SESSION_TIMEOUT),
             heartbeat_interval: values.millis(keys::HEARTBEAT),
             rebalance_timeout: values.millis(keys::REBALANCE_TIMEOUT),
@@ -89,6 +91,7 @@ impl ClusterSettings {
         bulkhead_herder::ClusterSettings {
             url,
             protocol: self.protocol,
+            exactly_once: self.exactly_once,
             sync_timeout: whole_millis(self.sync_timeout),
             unsync_backoff: whole_millis(self.unsync_backoff),
             rebalance_delay: whole_millis(self.rebalance_delay),
@@ -127,6 +130,13 @@ impl Values<'_> {
         }
     }
 
+    fn exactly_once(&self) -> ExactlyOnce {
+        match self.text(keys::EXACTLY_ONCE).eq_ignore_ascii_case("disabled") {
+            true => ExactlyOnce::Disabled,
+            false => ExactlyOnce::Preparing,
+        }
+    }
+
     fn key_settings(&self) -> KeySettings {
         KeySettings {
             algorithm: self.text(keys::KEY_ALGORITHM),
@@ -142,7 +152,7 @@ impl Values<'_> {
         let counts = keys::REPLICAS.into_iter().chain(keys::PARTITIONS);
         let zeros = counts.filter(|key| self.number(key) == 0);
         let zeros = zeros.map(|key| invalid(key, "0", "Value must be at least 1, or -1 for the broker's default"));
-        let others = [self.heartbeat(), self.signature(), self.exactly_once(), self.shared_topic()];
+        let others = [self.heartbeat(), self.signature(), self.exactly_once_tasks(), self.shared_topic()];
         zeros.chain(others.into_iter().flatten()).collect()
     }
 
@@ -159,9 +169,10 @@ impl Values<'_> {
     }
 
     /// Going on without what was asked for would cost duplicates that nobody expects.
-    fn exactly_once(&self) -> Option<String> {
+    fn exactly_once_tasks(&self) -> Option<String> {
         let support = self.text(keys::EXACTLY_ONCE);
-        (support != "disabled").then(|| invalid(keys::EXACTLY_ONCE, &support, "Only disabled is supported yet"))
+        let reason = "Tasks don't write exactly once yet; preparing, which protects the config topic, is what there is";
+        support.eq_ignore_ascii_case("enabled").then(|| invalid(keys::EXACTLY_ONCE, &support, reason))
     }
 
     fn shared_topic(&self) -> Option<String> {

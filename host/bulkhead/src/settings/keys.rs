@@ -145,8 +145,9 @@ const DISTRIBUTED: &[Row] = &[
     (PROTOCOL, Text, Is("sessioned"), OneOf(&["eager", "compatible", "sessioned"]),
      "How the workers share their work, at best: `eager` stops everything first, `compatible` only what moves (KIP-415), \
       `sessioned` signs requests between workers as well (KIP-507)."),
-    (EXACTLY_ONCE, Text, Is("disabled"), OneOf(&["disabled", "preparing", "enabled"]),
-     "Exactly-once for source connectors (KIP-618)."),
+    (EXACTLY_ONCE, Text, Is("disabled"), OneOfAnyCase(&["disabled", "preparing", "enabled"]),
+     "Exactly-once for source connectors (KIP-618). With `preparing`, a leader that was replaced can't write to the config \
+      topic any more; `enabled` isn't there yet."),
     (SESSION_TIMEOUT, Int, Is("10000"), AtLeast("1"),
      "A worker that is silent for this long is out of the group."),
     (HEARTBEAT, Int, Is("3000"), AtLeast("1"),

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use bulkhead_herder::ExactlyOnce;
 use bulkhead_herder::protocol::ConnectProtocol;
 
 use super::*;
@@ -45,7 +46,8 @@ fn defaults_are_those_of_connect() {
     ];
     let expected = [10_000, 3_000, 60_000, 300_000, 3_000, 300_000, 40_000, 100, 1_000];
     assert_eq!(millis, expected.map(Duration::from_millis));
-    assert_eq!((cluster.protocol, cluster.client_id), (ConnectProtocol::Sessioned, None));
+    assert_eq!((cluster.protocol, cluster.exactly_once), (ConnectProtocol::Sessioned, ExactlyOnce::Disabled));
+    assert_eq!(cluster.client_id, None);
     let keys = cluster.keys;
     assert_eq!((keys.algorithm.as_str(), keys.size, keys.ttl), ("HmacSHA256", None, 3_600_000));
     assert_eq!((keys.signature.as_str(), keys.verification.as_slice()), ("HmacSHA256", &["HmacSHA256".to_owned()][..]));
@@ -68,6 +70,7 @@ fn what_is_given_is_taken() {
     let more = [
         ("client.id", "me"),
         ("connect.protocol", "eager"),
+        ("exactly.once.source.support", "Preparing"),
         ("session.timeout.ms", " 6000 "),
         ("scheduled.rebalance.max.delay.ms", "0"),
         ("inter.worker.key.size", "512"),
@@ -75,7 +78,7 @@ fn what_is_given_is_taken() {
     ];
     let cluster = cluster(&more).unwrap();
     assert_eq!(cluster.client_id.as_deref(), Some("me"));
-    assert_eq!(cluster.protocol, ConnectProtocol::Eager);
+    assert_eq!((cluster.protocol, cluster.exactly_once), (ConnectProtocol::Eager, ExactlyOnce::Preparing));
     let herder = cluster.herder("http://w:1/".to_owned());
     assert_eq!((herder.url.as_str(), herder.rebalance_delay), ("http://w:1/", 0));
     assert_eq!((herder.keys.size, herder.keys.verification.len()), (Some(512), 2));
@@ -108,7 +111,8 @@ fn what_is_wrong_is_said_with_key_value_and_what_is_allowed() {
         ),
         (
             &[("exactly.once.source.support", "enabled")],
-            "Invalid value enabled for configuration exactly.once.source.support: Only disabled is supported yet"
+            "Invalid value enabled for configuration exactly.once.source.support: Tasks don't write exactly once yet; \
+             preparing, which protects the config topic, is what there is"
                 .to_owned(),
         ),
         (

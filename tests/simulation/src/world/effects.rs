@@ -14,7 +14,13 @@ impl World {
         }
         match effect {
             Effect::Reply { id: request, answer } => self.reply(id, request, answer),
-            Effect::AppendConfig { token, records } => self.append_config(id, token, records),
+            Effect::AppendConfig { token, records } => {
+                self.check_privilege(id, &records);
+                self.append_config(id, token, records);
+            }
+            Effect::ClaimLog { token } => self.claim_log(id, token),
+            Effect::AppendAsLeader { token, records } => self.append_as_leader(id, token, records),
+            Effect::ForgetClaim => self.forget_claim(id),
             Effect::AppendStatus { token, record } => {
                 self.note_restarting(id, &record);
                 self.append_status(id, token, record);

@@ -21,7 +21,7 @@ enum What {
 }
 
 /// How late what is given up is written after all.
-const LATE: (u64, u64) = (0, 6_000);
+pub(super) const LATE: (u64, u64) = (0, 6_000);
 
 impl World {
     pub(super) fn append_config(&mut self, id: ProcessId, token: Token, mut records: Vec<ConfigRecord>) {
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    fn write_config(&mut self, record: Option<ConfigRecord>) {
+    pub(super) fn write_config(&mut self, record: Option<ConfigRecord>) {
         let gap = if self.dice.one_in(8) { self.dice.between((1, 3)) } else { 0 };
         if self.dice.one_in(16) {
             self.config.skip(1);

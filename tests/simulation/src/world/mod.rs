@@ -5,6 +5,7 @@
 
 mod effects;
 mod faults;
+mod leader;
 mod logs;
 mod membership;
 mod process;
@@ -46,6 +47,8 @@ pub struct World {
     clock_errors: Vec<i64>,
     agenda: Agenda<Happening>,
     pub(crate) config: ConfigLog,
+    /// How often the config log was claimed; the last claim is the one that counts.
+    claims: u64,
     pub(crate) status: StatusLog,
     pub(crate) group: Coordinator,
     pub(crate) broker_down: bool,
@@ -78,6 +81,8 @@ pub(crate) enum Happening {
     CarryOut(ProcessId, Command, u64),
     Tick(ProcessId),
     Write(logs::Write),
+    Claim(ProcessId, Token),
+    Commit(leader::Transaction),
     Read(ProcessId, i64),
     FindEnd(ProcessId, Token),
     ToCoordinator(Ask),
@@ -126,6 +131,7 @@ impl World {
             clock_errors: vec![0; workers],
             agenda: Agenda::default(),
             config: ConfigLog::default(),
+            claims: 0,
             status: StatusLog::default(),
             group: Coordinator::default(),
             broker_down: false,
@@ -183,6 +189,8 @@ impl World {
             Happening::CarryOut(id, command, given) => self.carry_out(id, command, given),
             Happening::Tick(id) => self.tick(id),
             Happening::Write(write) => self.write(write),
+            Happening::Claim(id, token) => self.claim(id, token),
+            Happening::Commit(transaction) => self.commit(transaction),
             Happening::Read(id, last) => self.read(id, last),
             Happening::FindEnd(id, token) => self.find_end(id, token),
             Happening::ToCoordinator(ask) => self.ask_coordinator(ask),
@@ -344,6 +352,8 @@ impl Happening {
         match self {
             Self::Start { .. }
             | Self::Write(_)
+            | Self::Claim(..)
+            | Self::Commit(_)
             | Self::ToCoordinator(_)
             | Self::Timer(_)
             | Self::SessionOver { .. }

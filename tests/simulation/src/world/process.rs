@@ -74,6 +74,9 @@ pub(crate) struct Reading {
 #[derive(Debug, Default)]
 pub(crate) struct Writing {
     pub(crate) config_at: u64,
+    pub(crate) leader_at: u64,
+    /// Its claim on the config log, whether it still counts or not.
+    pub(crate) claim: Option<u64>,
     pub(crate) status_at: u64,
     pub(crate) faults: VecDeque<AppendFault>,
     pub(crate) status_faults: u32,
