@@ -16,8 +16,8 @@ use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::produce_request::{PartitionProduceData, TopicProduceData};
 use kafka_protocol::messages::{
     BrokerId, CreateTopicsRequest, DeleteGroupsRequest, DescribeGroupsRequest, FetchRequest, GroupId,
-    IncrementalAlterConfigsRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest, RequestHeader, ResponseHeader,
-    TopicName,
+    IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, ProduceRequest,
+    ProducerId, RequestHeader, ResponseHeader, TopicName, TransactionalId,
 };
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request, StrBytes};
 use kafka_protocol::records::{self, Compression, RecordBatchDecoder, RecordBatchEncoder, RecordEncodeOptions};
@@ -33,6 +33,11 @@ const TOPIC: i8 = 2;
 /// What a broker answers that has not yet heard of a new topic.
 const UNKNOWN_TOPIC: i16 = 3;
 const NOT_LEADER: i16 = 6;
+
+/// What a coordinator answers that is not ready yet.
+const COORDINATOR_LOADING: i16 = 14;
+const COORDINATOR_UNAVAILABLE: i16 = 15;
+const CONCURRENT_TRANSACTIONS: i16 = 51;
 
 const EARLIEST: i64 = -2;
 const LATEST: i64 = -1;
@@ -54,6 +59,8 @@ pub struct Record {
     pub timestamp: i64,
     pub key: Option<Bytes>,
     pub value: Option<Bytes>,
+    /// Id and epoch of a transactional producer.
+    pub producer: Option<(i64, i16)>,
     headers: Vec<(String, Option<Bytes>)>,
 }
 
@@ -188,6 +195,22 @@ impl Topics {
         Ok(())
     }
 
+    /// Takes the place of whoever produces under this transactional id, and writes nothing.
+    pub fn claim(&self, transactional_id: &str) -> anyhow::Result<()> {
+        let request = InitProducerIdRequest::default()
+            .with_transactional_id(Some(TransactionalId(text(transactional_id))))
+            .with_transaction_timeout_ms(10_000)
+            .with_producer_id(ProducerId(-1))
+            .with_producer_epoch(-1);
+        let claimed = || match self.ask(&request, 3).map(|answer| answer.error_code) {
+            Ok(COORDINATOR_LOADING | COORDINATOR_UNAVAILABLE | CONCURRENT_TRANSACTIONS) => None,
+            outcome => Some(outcome),
+        };
+        let error = eventually(&format!("{transactional_id} is claimed"), PATIENCE, claimed)??;
+        ensure!(error == 0, "claiming {transactional_id}: error {error}");
+        Ok(())
+    }
+
     fn partitions(&self, topic: &str) -> anyhow::Result<i32> {
         let asked = MetadataRequestTopic::default().with_name(Some(name(topic)));
         let request = MetadataRequest::default().with_topics(Some(vec![asked])).with_allow_auto_topic_creation(false);
@@ -237,6 +260,7 @@ impl Topics {
             timestamp: record.timestamp,
             key: record.key,
             value: record.value,
+            producer: record.transactional.then_some((record.producer_id, record.producer_epoch)),
             headers: record.headers.into_iter().map(|(key, value)| (key.to_string(), value)).collect(),
         });
         Ok((seen.collect(), next))

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod config;
+mod fencing;
 mod field_cases;
 mod group;
 mod herder;
