@@ -278,7 +278,9 @@ impl SinkOffset {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse().map(Duration::from_secs).map_err(|_| "it is no number of seconds".to_owned())
+    text.parse::<u32>()
+        .map(|seconds| Duration::from_secs(seconds.into()))
+        .map_err(|_| "it is no number of seconds".to_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use ureq::http::Method;
 
-use crate::answers::Offsets;
+use crate::answers::{Info, Offsets};
 use crate::arguments::State;
 use crate::client::{Answer, Client, connector};
 use crate::commands::lifecycle;
@@ -41,10 +41,11 @@ fn is_about_offsets(message: &str) -> bool {
 
 /// In steps, as KIP-980 and KIP-875 have it: nothing runs before the offsets are there.
 fn create_stopped(client: &Client, mut request: Request) -> Result<Answer, Error> {
-    let name = request.name.clone();
     let offsets = std::mem::take(&mut request.offsets);
     let wanted = request.initial_state.replace(State::Stopped);
     let answer = client.send(Method::POST, "/connectors", &request)?;
+    // Names are trimmed by the worker.
+    let Info { name } = answer.read()?;
     let set = client.send(Method::PATCH, &connector(&name, "/offsets"), &Offsets { offsets });
     set.map_err(Error::after(format!("`{name}` was created and is STOPPED, without its offsets")))?;
     let running = lifecycle::leave_stopped_for(client, &name, wanted.unwrap_or(State::Running));

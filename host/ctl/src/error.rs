@@ -24,9 +24,9 @@ pub enum Error {
     Unwritable { file: PathBuf, source: io::Error },
     #[error("the output can't be written")]
     Output(#[source] io::Error),
-    #[error("`{name}` was told to stop, but something of it still runs after {} s (`--wait` gives it more)", .waited.as_secs())]
-    StillRuns { name: String, waited: Duration },
-    #[error("the configuration has {count} errors")]
+    #[error("something of it still runs after {} s (`--wait` gives it more)", .waited.as_secs())]
+    StillRuns { waited: Duration },
+    #[error("errors in the configuration: {count}")]
     Invalid { count: u64 },
     #[error("{0}")]
     Usage(String),

@@ -215,7 +215,7 @@ mod tests {
         let worker = Worker::start([Reply::new(200, &wrong), Reply::new(200, &right)]);
         assert_eq!(
             worker.run_words(&["validate", file]),
-            "KEY   ERROR\nname  is missing\nname  is empty\nerror: the configuration has 2 errors\n1"
+            "KEY   ERROR\nname  is missing\nname  is empty\nerror: errors in the configuration: 2\n1"
         );
         assert_eq!(worker.run_words(&["validate", file]), "valid\n");
         let request = r#"PUT /connector-plugins/org.C%241/config/validate {"connector.class":"org.C$1","x":"y"}"#;

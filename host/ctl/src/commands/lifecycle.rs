@@ -63,14 +63,19 @@ pub fn status(client: &Client, name: &str) -> Result<Status, Error> {
 pub fn bring_to_rest(client: &Client, name: &str) -> Result<Status, Error> {
     let before = status(client, name)?;
     put(client, name, "/stop")?;
+    wait_for_rest(client, name).map_err(Error::after(format!("`{name}` was told to stop")))?;
+    Ok(before)
+}
+
+fn wait_for_rest(client: &Client, name: &str) -> Result<(), Error> {
     let end = Instant::now() + client.patience();
     while !status(client, name)?.is_at_rest() {
         if Instant::now() >= end {
-            return Err(Error::StillRuns { name: name.to_owned(), waited: client.patience() });
+            return Err(Error::StillRuns { waited: client.patience() });
         }
         sleep(LOOK);
     }
-    Ok(before)
+    Ok(())
 }
 
 /// Gives a stopped connector another state.

@@ -217,7 +217,7 @@ mod tests {
         let worker = Worker::start([status("RUNNING", 1), Reply::new(204, ""), status("STOPPED", 1)]);
         assert_eq!(
             worker.run("offsets reset a --stop-and-resume --wait 0"),
-            "error: `a` was told to stop, but something of it still runs after 0 s (`--wait` gives it more)\n1"
+            "error: `a` was told to stop, but then: something of it still runs after 0 s (`--wait` gives it more)\n1"
         );
     }
 }
