@@ -195,8 +195,8 @@ fn g54_a_failure_is_told_although_the_generations_began_anew() {
     cluster.settled(&borrowed(&connectors)).unwrap();
     let task = Instance { connector: "w0".to_owned(), task: Some(0) };
     // The task's RUNNING has to be of a late generation.
-    cluster.rest(0).must("POST", "/connectors/w0/restart?includeTasks=true", None).unwrap();
     let count = lives(&cluster, "w0").len();
+    cluster.rest(0).must("POST", "/connectors/w0/restart?includeTasks=true", None).unwrap();
     eventually("it has restarted", SOON, || (lives(&cluster, "w0").len() > count).then_some(())).unwrap();
     cluster.settled(&borrowed(&connectors)).unwrap();
     let late = statuses::since(&cluster, 0).into_iter().rfind(|status| status.instance == task).unwrap();
