@@ -60,7 +60,7 @@ impl Settings {
         Ok(Self {
             plugin_path: read.paths(keys::PLUGIN_PATH)?,
             cache_dir: read.cache_dir()?,
-            threads: read.count(keys::THREADS, machine::cores())?,
+            threads: read.count(keys::THREADS, machine::cores_for_guests())?,
             max_instances: read.count(keys::MAX_INSTANCES, machine::max_instances() as usize)? as u32,
             memory_budget: read.bytes(keys::MEMORY_BUDGET, machine::memory() / 2)?,
             policy: read.policy(mode)?,

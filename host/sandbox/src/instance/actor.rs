@@ -17,7 +17,7 @@ use wasmtime::component::{Accessor, InstancePre};
 
 use super::handle::{Budget, Call, Handle, Message};
 use super::shared::{Ending, Shared};
-use super::watch::{End, Op, Watch, watched};
+use super::watch::{Op, Watch, watched};
 use crate::crash;
 use crate::tenant::Tenant;
 use crate::v0_1::{Exports, Indices, Role};
@@ -59,15 +59,13 @@ async fn live(launch: Launch, shared: Arc<Shared>, mut mailbox: mpsc::Receiver<M
     let _in_any_case = EndGuard(Arc::clone(&shared));
     let mut store = shared.watch.charge(|| open_store(launch.pre.engine(), launch.tenant, launch.handover));
     let instance = Instance { shared: &shared, patience: launch.stop_grace / 2 };
-    let begin = instantiate(&mut store, &launch.pre, &launch.indices, launch.role);
-    let ended = match instance.begin(begin, launch.budget).await {
-        Ok(exports) => {
-            let serve = async |accessor: &Accessor<Tenant>| instance.serve(accessor, &exports, &mut mailbox).await;
-            let run = async { store.run_concurrent(serve).await? };
-            watched(&shared.watch, run).await
-        }
-        Err(end) => Err(end),
+    let run = async {
+        let begin = instantiate(&mut store, &launch.pre, &launch.indices, launch.role);
+        let exports = instance.begin(begin, launch.budget).await?;
+        let serve = async |accessor: &Accessor<Tenant>| instance.serve(accessor, &exports, &mut mailbox).await;
+        store.run_concurrent(serve).await?
     };
+    let ended = watched(&shared.watch, run).await;
     // The frames of a trap are in its error; of the store nothing is needed any more.
     shared.watch.charge(|| drop(store));
     drop(launch.alive);
@@ -121,9 +119,9 @@ impl Instance<'_> {
         &self,
         instantiate: impl Future<Output = wasmtime::Result<Exports>>,
         budget: Budget,
-    ) -> Result<Exports, End> {
+    ) -> wasmtime::Result<Exports> {
         let in_call = self.shared.watch.begin(Op::Instantiate, budget.wall, budget.cpu);
-        let exports = watched(&self.shared.watch, instantiate).await?;
+        let exports = instantiate.await?;
         in_call.finish();
         Ok(exports)
     }

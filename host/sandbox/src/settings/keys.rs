@@ -32,7 +32,7 @@ const KEYS: &[(&str, ConfigType, Default, &str)] = &[
     (CACHE_DIR, ConfigType::String, None,
      "Folder for compiled code, written and read by the worker alone. Without it: `bulkhead/compiled` below the user's cache folder."),
     (THREADS, ConfigType::Int, None,
-     "Threads that plugins run on. Without it: one for each core."),
+     "Threads that plugins run on. Without it: one for each core but one."),
     (MAX_INSTANCES, ConfigType::Int, None,
      "Connectors and tasks that may run at a time. Without it: what `vm.max_map_count` has room for, at most 10000."),
     (DEFAULT_MEMORY, ConfigType::String, Some("64MiB"),

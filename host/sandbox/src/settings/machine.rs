@@ -14,8 +14,9 @@ const MOST_INSTANCES: u64 = 10_000;
 const USUAL_MAX_MAP_COUNT: u64 = 65_530;
 const USUAL_MEMORY: u64 = 4 << 30;
 
-pub(super) fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+/// All but one, which is left to what feeds them; and each thread less is one less to be woken for nothing.
+pub(super) fn cores_for_guests() -> usize {
+    thread::available_parallelism().map_or(1, |cores| (cores.get() - 1).max(1))
 }
 
 /// How many instances fit under the system's limit of memory maps for each process.
