@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use bulkhead_ctl::arguments::Ctl;
 use clap::{Args, Parser, Subcommand};
 
 /// A Kafka Connect worker in which every connector and every task is a WebAssembly sandbox of its own.
@@ -18,6 +19,7 @@ pub enum Command {
     ConnectStandalone(ConnectStandalone),
     /// Run a worker of a cluster: connectors by REST, shared out between all workers with the same `group.id`.
     ConnectDistributed(ConnectDistributed),
+    Ctl(Ctl),
 }
 
 #[derive(Debug, Args)]
