@@ -153,8 +153,8 @@ pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// How long to wait before asking again; nothing, if that won't help. Our workers say it in `Retry-After`. Apache's say
-/// by words only that a rebalance is in the way (KIP-507 and 3.0's rebalance checks).
+/// How long to wait before asking again; nothing, if that won't help. Our workers say it in `Retry-After`, Apache's only
+/// by words that a rebalance is in the way.
 fn pause(response: &Response<Body>, status: u16, message: &str) -> Option<Duration> {
     let in_words = matches!(status, 409 | 500)
         && (message.starts_with("Cannot complete request") || message.contains("because a rebalance is expected"));
