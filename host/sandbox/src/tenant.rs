@@ -19,6 +19,8 @@ pub(crate) struct Tenant {
     pub(crate) limiter: Limiter,
     pub(crate) schemas: Schemas,
     pub(crate) offsets: Arc<dyn OffsetStore>,
+    /// It was said that there are some.
+    pub(crate) told_of_offsets: bool,
     pub(crate) lookups: Lookups,
     wasi: WasiCtx,
     resources: ResourceTable,
@@ -34,7 +36,8 @@ impl Tenant {
     ) -> Self {
         let mut resources = ResourceTable::new();
         resources.set_max_capacity(MAX_RESOURCES);
-        Self { shared, limiter, schemas: Schemas::default(), offsets, lookups, wasi, resources }
+        let schemas = Schemas::default();
+        Self { shared, limiter, schemas, offsets, told_of_offsets: false, lookups, wasi, resources }
     }
 }
 

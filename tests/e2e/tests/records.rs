@@ -268,6 +268,7 @@ fn fc_13_a_connector_of_the_same_name_goes_on_where_the_former_was() {
     case.rest().create("x", &config).unwrap();
     fs::write(&input, "1\n2\n3\n4\n5\n6\n").unwrap();
     assert_eq!(values(&case.records(&topic, 6))[5..], ["6"]);
+    assert!(case.worker.log().contains("There are stored offsets to go on from."), "{}", case.worker.log());
     stored(12);
 
     case.rest().must("PUT", "/connectors/x/stop", None).unwrap();

@@ -15,6 +15,11 @@ impl Host for Tenant {
         let partitions = partitions.into_iter().map(|text| SourcePartition(Arc::from(text)));
         let found = self.offsets.read(connector, partitions.collect()).await;
         let found = found.map_err(|error| failed(format!("the worker cannot read its offsets: {error}")))?;
+        let stored = found.iter().flatten().count();
+        if stored > 0 && !std::mem::replace(&mut self.told_of_offsets, true) {
+            // Of interest to whoever creates a connector under the name of a former one.
+            tracing::info!(instance = %self.shared.instance, partitions = stored, "There are stored offsets to go on from.");
+        }
         let texts = found.into_iter().map(|offset| offset.map(|offset| offset.0.to_string()));
         Ok(texts.collect())
     }
