@@ -38,8 +38,7 @@ impl Normaliser<'_> {
             let media_type = answer.header("content-type").unwrap_or_default();
             note("content_type", json!(media_type.split(';').next()));
         }
-        // Apache leaves it out of 405.
-        if let Some(allow) = answer.header("allow").filter(|_| answer.status < 400) {
+        if let Some(allow) = answer.header("allow") {
             let mut methods: Vec<_> = allow.split(',').map(str::trim_start).collect();
             methods.sort_unstable();
             note("allow", json!(methods));
