@@ -1,8 +1,9 @@
 //! Tasks of stopped connectors, which must not be.
 //!
 //! A stop that was written but not acknowledged lets the next change begin too early, so that task
-//! configurations that were on their way may be committed behind it. They are taken back, and as long as
-//! that can't be written, it is tried again.
+//! configurations that were on their way may be committed behind it. And a leader that claims the config
+//! log writes a stop in two parts, between which another leader may publish tasks. They are taken back, and
+//! as long as that can't be written, it is tried again.
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,17 @@ impl Herder {
     pub(crate) fn drop_leftovers(&mut self, name: &ConnectorName) {
         if self.has_leftovers(name) {
             self.submit(name, Change::DropTasks);
+        }
+    }
+
+    /// What was read before this worker led was another's business then.
+    pub(crate) fn drop_all_leftovers(&mut self) {
+        if !self.leads() {
+            return;
+        }
+        let names: Vec<_> = self.cluster.names().filter(|name| self.has_leftovers(name)).cloned().collect();
+        for name in names {
+            self.drop_leftovers(&name);
         }
     }
 

@@ -272,6 +272,7 @@ impl Herder {
         membership.phase = Phase::Settled;
         self.instances.allow_starts(true);
         self.run_only(work);
+        self.drop_all_leftovers();
         self.clean_up_statuses();
         self.report_lost();
         self.report_found();

@@ -69,10 +69,12 @@ impl Case {
         self.rest().create(name, &config).unwrap();
     }
 
-    /// Waits for the lines of a file.
+    /// Waits for the lines of a file, whole ones.
     fn lines(&self, name: &str, count: usize) -> Vec<String> {
-        let read = || fs::read_to_string(self.file(name)).unwrap_or_default();
-        let lines = || (read().lines().count() >= count).then(|| read().lines().map(str::to_owned).collect());
+        let lines = || {
+            let text = fs::read_to_string(self.file(name)).ok().filter(|text| text.ends_with('\n'))?;
+            (text.lines().count() >= count).then(|| text.lines().map(str::to_owned).collect())
+        };
         eventually(&format!("{name} has {count} lines"), SOON, lines).unwrap()
     }
 

@@ -197,6 +197,17 @@ fn of_a_stop_only_the_end_of_the_tasks_is_the_leaders_privilege() {
 }
 
 #[test]
+fn tasks_that_another_leader_published_within_a_stop_are_taken_back_by_who_leads_next() {
+    let mut case = Case::new(ExactlyOnce::Preparing);
+    case.synced("other");
+    case.read(ConfigRecord::Task { id: orders().task(0), config: RawConfig::new() });
+    case.read(ConfigRecord::Commit { name: orders(), tasks: 1 });
+    case.read(ConfigRecord::TargetState { name: orders(), state: Some(TargetState::Stopped) });
+    assert_eq!(case.synced("me"), "claim");
+    assert_eq!(case.claimed(Ok(())), "as leader: commit-orders");
+}
+
+#[test]
 fn g31_who_was_fenced_refuses_and_claims_again_only_when_the_group_says_that_it_leads() {
     let mut case = Case::leading();
     assert_eq!(case.delete(), format!("as leader: {BOTH}"));
