@@ -19,11 +19,12 @@ impl World {
         }
     }
 
-    /// Whether it runs there, on a worker that has been a member ever since it was told to start it.
+    /// Whether it runs there, on a worker that had been a member when it was told to start it, and has been ever since.
+    /// Of a worker that is back from a standstill both may be in the same millisecond, and that it joined comes later.
     fn is_rightful(&mut self, id: ProcessId, instance: &Instance) -> bool {
         let member_since = self.group.member_since(id);
         let life = self.process(id).and_then(|process| process.worker.running.get(instance));
-        life.is_some_and(|life| member_since.is_some_and(|since| since <= life.given))
+        life.is_some_and(|life| member_since.is_some_and(|since| since < life.given))
     }
 
     /// Two workers that have settled in the same generation share no instance.
