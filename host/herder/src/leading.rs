@@ -209,15 +209,12 @@ impl Herder {
         Err(Refusal::Elsewhere { to: self.owners.get(instance).cloned() })
     }
 
-    /// Removes what the status log still says of connectors and tasks that aren't configured. Not while members are
-    /// still stopping them: a task that can't be seen any more has committed its last offsets.
+    /// Removes what the status log still says of connectors and tasks that aren't configured.
     pub(crate) fn clean_up_statuses(&mut self) {
-        let expects_round = self.membership.as_ref().is_some_and(|membership| membership.expects_round);
-        if !self.leads() || expects_round {
+        if !self.may_clean_up() {
             return;
         }
-        let is_left = |instance: &Instance| !self.cluster.has(instance) && !self.instances.is_live(instance);
-        let left: Vec<_> = self.statuses.instances().filter(is_left).collect();
+        let left: Vec<_> = self.statuses.instances().filter(|instance| self.is_left_over(instance)).collect();
         for instance in left {
             self.forget_status(&instance);
         }
@@ -226,6 +223,23 @@ impl Herder {
         for name in names {
             self.forget_topics(&name);
         }
+    }
+
+    /// The same for one of them, of which a worker has spoken that was no member any more when it was deleted.
+    pub(crate) fn clean_up_status(&mut self, instance: &Instance) {
+        if self.may_clean_up() && self.is_left_over(instance) {
+            self.forget_status(instance);
+        }
+    }
+
+    /// Not while members are still stopping what was deleted: a task that can't be seen any more has committed its last
+    /// offsets.
+    fn may_clean_up(&self) -> bool {
+        self.leads() && !self.membership.as_ref().is_some_and(|membership| membership.expects_round)
+    }
+
+    fn is_left_over(&self, instance: &Instance) -> bool {
+        !self.cluster.has(instance) && !self.instances.is_live(instance)
     }
 
     /// What nobody owns doesn't run: its worker is gone, and it waits to come back or to be given to

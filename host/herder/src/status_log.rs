@@ -137,7 +137,10 @@ impl Herder {
             membership.generation.is_some_and(|own| generation < i64::from(own))
         };
         match (key, record.status()) {
-            (StatusKey::Instance(instance), Some(said)) if is_older(said) => self.contradict(&instance, said),
+            (StatusKey::Instance(instance), Some(said)) if is_older(said) => {
+                self.contradict(&instance, said);
+                self.clean_up_status(&instance);
+            }
             // It was stopped elsewhere before it was configured anew and came here.
             (StatusKey::Instance(instance), None) => self.insist(&instance),
             (StatusKey::Instance(_) | StatusKey::Topic(..), _) => {}
