@@ -66,9 +66,9 @@ impl SinkConsumer {
             .subscribe(&names)
             .map_err(|error| ClientError(format!("topics could not be subscribed to: {error}")))?;
         let max_poll_interval = properties.get("max.poll.interval.ms").and_then(|text| text.parse().ok());
-        let reset = beginning::reset(properties);
+        let earliest = beginning::is_earliest(properties);
         let (shared, consumer, ended) =
-            owner::start(task, consumer, max_poll_interval.map(Duration::from_millis), reset)
+            owner::start(task, consumer, max_poll_interval.map(Duration::from_millis), earliest)
                 .map_err(|error| ClientError(format!("no thread could be started for a consumer: {error}")))?;
         Ok(Self { shared, consumer: Client(consumer), max_records, ended })
     }

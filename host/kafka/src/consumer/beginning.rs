@@ -11,28 +11,28 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::context::Context;
 use crate::properties::Effective;
 
-/// How long the group's coordinator may take; after that librdkafka asks it again.
+/// How long a broker may take; after that librdkafka asks it again.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// What `auto.offset.reset` says, if it isn't to fail.
-pub(super) fn reset(properties: &Effective) -> Option<Offset> {
-    match properties.get("auto.offset.reset")? {
-        "earliest" => Some(Offset::Beginning),
-        "latest" => Some(Offset::End),
-        _ => None,
-    }
+/// Brokers are asked of one partition after the other: of many, librdkafka learns sooner.
+const FEW: usize = 8;
+
+/// Whether partitions begin at their first record if nothing is committed (`auto.offset.reset`).
+pub(super) fn is_earliest(properties: &Effective) -> bool {
+    properties.get("auto.offset.reset") == Some("earliest")
 }
 
-/// The partitions with the offsets that the group has committed, or with `reset`.
-pub(super) fn of(
-    consumer: &BaseConsumer<Context>,
-    partitions: &TopicPartitionList,
-    reset: Offset,
-) -> Option<TopicPartitionList> {
+/// The partitions with the offsets that the group has committed, or with those of their first records. These are
+/// numbers, too: what librdkafka had to ask a broker for could come after a seek, and undo it.
+pub(super) fn of(consumer: &BaseConsumer<Context>, partitions: &TopicPartitionList) -> Option<TopicPartitionList> {
+    if partitions.count() > FEW {
+        return None;
+    }
     let committed = consumer.committed_offsets(partitions.clone(), WAIT).ok()?;
     for mut partition in committed.elements() {
         if partition.offset() == Offset::Invalid && partition.error().is_ok() {
-            partition.set_offset(reset).ok()?;
+            let (first, _) = consumer.fetch_watermarks(partition.topic(), partition.partition(), WAIT).ok()?;
+            partition.set_offset(Offset::Offset(first)).ok()?;
         }
     }
     Some(committed)

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use bulkhead_model::TaskId;
 use bulkhead_model::offset::TopicPartition;
-use rdkafka::Offset;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
@@ -43,8 +42,8 @@ struct Owner {
     shared: Arc<Shared>,
     assigned: HashSet<TopicPartition>,
     revoking: Option<Revoking>,
-    /// Where partitions begin that the group has no offset of.
-    reset: Option<Offset>,
+    /// Partitions that the group has no offset of begin at their first record.
+    earliest: bool,
     /// How long a task may take to commit before its revoked partitions go without it.
     release_wait: Duration,
     seeks: Seeks,
@@ -81,7 +80,7 @@ pub(super) fn start(
     task: &TaskId,
     mut consumer: BaseConsumer<Context>,
     max_poll_interval: Option<Duration>,
-    reset: Option<Offset>,
+    earliest: bool,
 ) -> io::Result<Started> {
     let shared = Arc::new(Shared::default());
     let woken = Arc::clone(&shared);
@@ -93,7 +92,7 @@ pub(super) fn start(
         shared: Arc::clone(&shared),
         assigned: HashSet::new(),
         revoking: None,
-        reset,
+        earliest,
         release_wait: rebalance::release_wait(max_poll_interval),
         seeks: Seeks::default(),
         full_since: None,

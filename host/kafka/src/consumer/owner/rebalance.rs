@@ -40,7 +40,7 @@ impl Owner {
     }
 
     fn assign(&mut self, list: &TopicPartitionList) {
-        let begun = self.reset.and_then(|reset| beginning::of(&self.consumer, list, reset));
+        let begun = if self.earliest { beginning::of(&self.consumer, list) } else { None };
         if let Err(error) = context::assign(&self.consumer, begun.as_ref().unwrap_or(list)) {
             let text = format!("partitions could not be taken: {error}");
             self.shared.fail(ConsumeError::Retriable(text));
