@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bulkhead_herder::api::Millis;
 use tracing::level_filters::LevelFilter;
+use utoipa::ToSchema;
 
 use crate::ports::{LoggerLevel, Loggers};
 
@@ -11,7 +12,8 @@ use crate::ports::{LoggerLevel, Loggers};
 const ROOT: &str = "root";
 
 /// The levels of Log4j, from the one that lets everything through to the one that lets nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ToSchema)]
+#[schema(as = LogLevel, rename_all = "UPPERCASE")]
 pub enum Level {
     All,
     Trace,

@@ -7,6 +7,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, T
 use utoipa::openapi::{Components, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::levels::Level;
 use crate::routes::CreateRequest;
 
 /// A text, or what is taken for one as it is written.
@@ -58,20 +59,7 @@ pub(crate) struct NewOffset {
 #[derive(ToSchema)]
 pub(crate) struct LevelRequest {
     /// In any case.
-    level: LogLevel,
-}
-
-#[derive(ToSchema)]
-#[schema(rename_all = "UPPERCASE")]
-enum LogLevel {
-    All,
-    Trace,
-    Debug,
-    Info,
-    Warn,
-    Error,
-    Fatal,
-    Off,
+    level: Level,
 }
 
 /// Bodies with a member that isn't known are refused.

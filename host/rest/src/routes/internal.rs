@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bulkhead_herder::api::{Proof, Request};
 use bulkhead_model::RawConfig;
+use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::body::{Body, LargeBody};
@@ -23,14 +24,23 @@ const ALGORITHMS: [&str; 6] = ["HmacMD5", "HmacSHA1", "HmacSHA224", "HmacSHA256"
 /// however short it is, and the signature is checked only after that.
 const MAX_ITEMS: usize = 1_000_000;
 
+/// The headers that sign a request.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "described here, read where signatures are taken from headers")]
+struct Signature {
+    /// Base64 of the signature of the body.
+    #[param(rename = "x-connect-authorization")]
+    signature: Option<String>,
+    /// E.g. `HmacSHA256`.
+    #[param(rename = "x-connect-request-signature-algorithm")]
+    algorithm: Option<String>,
+}
+
 /// `POST /connectors/{connector}/tasks`
 #[utoipa::path(
     post, path = "/connectors/{connector}/tasks", operation_id = "publishTasks",
-    params(
-    Connector, Forward,
-    ("x-connect-authorization" = Option<String>, Header, description = "Base64 of the signature of the body."),
-    ("x-connect-request-signature-algorithm" = Option<String>, Header, description = "E.g. `HmacSHA256`."),
-    ),
+    params(Connector, Forward, Signature),
     request_body(content = Vec<HashMap<String, Scalar>>, description = "The tasks' configurations."),
     responses(
     (status = 204, description = "The tasks are written."),
@@ -54,11 +64,7 @@ pub(super) async fn publish_tasks(
 /// `PUT /connectors/{connector}/fence`: the signature is that of an empty body.
 #[utoipa::path(
     put, path = "/connectors/{connector}/fence", operation_id = "fenceTasks",
-    params(
-    Connector, Forward,
-    ("x-connect-authorization" = Option<String>, Header, description = "Base64 of the signature of the body."),
-    ("x-connect-request-signature-algorithm" = Option<String>, Header, description = "E.g. `HmacSHA256`."),
-    ),
+    params(Connector, Forward, Signature),
     responses(
     (status = 204, description = "Earlier tasks can't write any more."),
     (status = 403, description = "The signature is wrong.", body = ErrorBody),
