@@ -32,9 +32,14 @@ impl Catalog {
         catalog
     }
 
-    /// The class of this name, alias or short name.
+    /// The connector class of this name, alias or short name.
     pub(crate) fn class(&self, name: &str) -> Result<&Class, Unresolved> {
-        let desc = self.listed.connector(name)?;
+        self.class_of(name, &[PluginKind::Source, PluginKind::Sink])
+    }
+
+    /// The class of this name, alias or short name among those of some kinds.
+    pub(crate) fn class_of(&self, name: &str, kinds: &[PluginKind]) -> Result<&Class, Unresolved> {
+        let desc = self.listed.resolve(name, kinds)?;
         self.classes.get(&(desc.kind, desc.class.clone())).ok_or(Unresolved::Unknown)
     }
 
@@ -59,16 +64,8 @@ impl Catalog {
     }
 
     fn check(&self, desc: &PluginDesc, component: &Plugins) -> Result<(), String> {
-        let has_task = match desc.kind {
-            PluginKind::Source => component.indices.has_source(),
-            PluginKind::Sink => component.indices.has_sink(),
-            PluginKind::Transformation
-            | PluginKind::Predicate
-            | PluginKind::Converter
-            | PluginKind::HeaderConverter => false,
-        };
-        if !has_task {
-            return Err(format!("the component exports no {} task", desc.kind));
+        if let Some(missing) = component.indices.missing(desc.kind) {
+            return Err(format!("the component exports no {missing}"));
         }
         match self.classes.get(&(desc.kind, desc.class.clone())) {
             Some(first) => Err(format!("{} provides it already", shown(&first.component.path))),
@@ -88,6 +85,10 @@ fn desc(plugin: &manifest::Plugin, config: bulkhead_model::config::ConfigDef) ->
         kind: match plugin.kind {
             manifest::PluginType::Source => PluginKind::Source,
             manifest::PluginType::Sink => PluginKind::Sink,
+            manifest::PluginType::Transformation => PluginKind::Transformation,
+            manifest::PluginType::Predicate => PluginKind::Predicate,
+            manifest::PluginType::Converter => PluginKind::Converter,
+            manifest::PluginType::HeaderConverter => PluginKind::HeaderConverter,
         },
         version: Some(plugin.version.clone()),
         documentation: plugin.documentation.clone(),

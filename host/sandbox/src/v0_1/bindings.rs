@@ -9,6 +9,8 @@ wasmtime::component::bindgen!({
         world everything {
             include bulkhead:connect/source-plugin@0.1.0;
             include bulkhead:connect/sink-plugin@0.1.0;
+            include bulkhead:connect/transform-plugin@0.1.0;
+            include bulkhead:connect/converter-plugin@0.1.0;
             include bulkhead:connect/async-extras@0.1.0;
         }
     ",

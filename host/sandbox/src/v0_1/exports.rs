@@ -1,10 +1,13 @@
 //! What a component offers, interface by interface: none of them but the manifest must be there.
 
+use bulkhead_model::plugin::PluginKind;
 use bulkhead_pipeline::ports::PluginError;
 use wasmtime::component::{Accessor, ComponentExportIndex, Instance, InstancePre, TypedFunc};
 use wasmtime::{Store, bail, format_err};
 
-use super::bindings::exports::bulkhead::connect::{connector, manifest, sink_task, source_task};
+use super::bindings::exports::bulkhead::connect::{
+    connector, converter, manifest, predicate, sink_task, source_task, transform,
+};
 use super::convert::answer;
 use super::put::{PutAnswer, PutBatch};
 use super::{PACKAGE, VERSION};
@@ -18,14 +21,20 @@ pub(crate) enum Role {
     Connector,
     Source,
     Sink,
+    Transform,
+    Predicate,
+    Converter,
 }
 
 /// Where a component's functions are; looked up once for each component.
 pub(crate) struct Indices {
     manifest: manifest::GuestIndices,
-    connector: connector::GuestIndices,
+    connector: Option<connector::GuestIndices>,
     source: Option<source_task::GuestIndices>,
     sink: Option<SinkIndices>,
+    transform: Option<transform::GuestIndices>,
+    predicate: Option<predicate::GuestIndices>,
+    converter: Option<converter::GuestIndices>,
 }
 
 struct SinkIndices {
@@ -39,6 +48,9 @@ pub(crate) enum Exports {
     Connector(connector::Guest),
     Source(source_task::Guest),
     Sink(Sink),
+    Transform(transform::Guest),
+    Predicate(predicate::Guest),
+    Converter(converter::Guest),
 }
 
 pub(crate) struct Sink {
@@ -53,10 +65,6 @@ impl Indices {
             let name = format!("{PACKAGE}/{interface}@{VERSION}");
             pre.component().get_export_index(None, &name)
         };
-        let source = match has("source-task") {
-            Some(_) => Some(source_task::GuestIndices::new(pre)?),
-            None => None,
-        };
         let sink = match has("sink-task") {
             Some(interface) => Some(SinkIndices {
                 guest: sink_task::GuestIndices::new(pre)?,
@@ -69,44 +77,58 @@ impl Indices {
         };
         Ok(Self {
             manifest: manifest::GuestIndices::new(pre)?,
-            connector: connector::GuestIndices::new(pre)?,
-            source,
+            connector: has("connector").map(|_| connector::GuestIndices::new(pre)).transpose()?,
+            source: has("source-task").map(|_| source_task::GuestIndices::new(pre)).transpose()?,
             sink,
+            transform: has("transform").map(|_| transform::GuestIndices::new(pre)).transpose()?,
+            predicate: has("predicate").map(|_| predicate::GuestIndices::new(pre)).transpose()?,
+            converter: has("converter").map(|_| converter::GuestIndices::new(pre)).transpose()?,
         })
     }
 
-    pub(crate) fn has_source(&self) -> bool {
-        self.source.is_some()
-    }
-
-    pub(crate) fn has_sink(&self) -> bool {
-        self.sink.is_some()
+    /// What a plugin of this kind needs and the component doesn't export.
+    pub(crate) fn missing(&self, kind: PluginKind) -> Option<&'static str> {
+        let (there, interface) = match kind {
+            PluginKind::Source | PluginKind::Sink if self.connector.is_none() => (false, "connector"),
+            PluginKind::Source => (self.source.is_some(), "source task"),
+            PluginKind::Sink => (self.sink.is_some(), "sink task"),
+            PluginKind::Transformation => (self.transform.is_some(), "transform"),
+            PluginKind::Predicate => (self.predicate.is_some(), "predicate"),
+            PluginKind::Converter | PluginKind::HeaderConverter => (self.converter.is_some(), "converter"),
+        };
+        (!there).then_some(interface)
     }
 
     /// The functions of an instance in its role; fails if one has another type than it should.
     pub(crate) fn load(&self, store: &mut Store<Tenant>, instance: &Instance, role: Role) -> wasmtime::Result<Exports> {
-        Ok(match role {
+        let exports = match role {
             Role::Manifest => {
-                self.connector.load(&mut *store, instance)?;
-                if let Some(source) = &self.source {
-                    source.load(&mut *store, instance)?;
-                }
-                if let Some(sink) = &self.sink {
-                    sink.load(store, instance)?;
-                }
-                Exports::Manifest(self.manifest.load(store, instance)?)
+                self.check_all(store, instance)?;
+                Some(Exports::Manifest(self.manifest.load(store, instance)?))
             }
-            Role::Connector => Exports::Connector(self.connector.load(store, instance)?),
-            Role::Source => match &self.source {
-                Some(source) => Exports::Source(source.load(store, instance)?),
-                None => bail!("the component has no source task"),
-            },
-            Role::Sink => match &self.sink {
-                Some(sink) => Exports::Sink(sink.load(store, instance)?),
-                None => bail!("the component has no sink task"),
-            },
-        })
+            Role::Connector => load(&self.connector, |found| found.load(store, instance).map(Exports::Connector))?,
+            Role::Source => load(&self.source, |found| found.load(store, instance).map(Exports::Source))?,
+            Role::Sink => load(&self.sink, |found| found.load(store, instance).map(Exports::Sink))?,
+            Role::Transform => load(&self.transform, |found| found.load(store, instance).map(Exports::Transform))?,
+            Role::Predicate => load(&self.predicate, |found| found.load(store, instance).map(Exports::Predicate))?,
+            Role::Converter => load(&self.converter, |found| found.load(store, instance).map(Exports::Converter))?,
+        };
+        exports.ok_or_else(|| format_err!("the component exports nothing for the role {role:?}"))
     }
+
+    fn check_all(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<()> {
+        load(&self.connector, |found| found.load(&mut *store, instance))?;
+        load(&self.source, |found| found.load(&mut *store, instance))?;
+        load(&self.sink, |found| found.load(&mut *store, instance))?;
+        load(&self.transform, |found| found.load(&mut *store, instance))?;
+        load(&self.predicate, |found| found.load(&mut *store, instance))?;
+        load(&self.converter, |found| found.load(&mut *store, instance))?;
+        Ok(())
+    }
+}
+
+fn load<I, E>(indices: &Option<I>, load: impl FnOnce(&I) -> wasmtime::Result<E>) -> wasmtime::Result<Option<E>> {
+    indices.as_ref().map(load).transpose()
 }
 
 impl SinkIndices {
@@ -117,37 +139,29 @@ impl SinkIndices {
 
 impl Exports {
     pub(crate) fn manifest(&self) -> wasmtime::Result<&manifest::Guest> {
-        match self {
-            Self::Manifest(guest) => Ok(guest),
-            Self::Connector(_) | Self::Source(_) | Self::Sink(_) => bail!("the instance is not there for its manifest"),
-        }
+        let Self::Manifest(guest) = self else { bail!("the instance is not there for its manifest") };
+        Ok(guest)
     }
 
     pub(crate) fn connector(&self) -> wasmtime::Result<&connector::Guest> {
-        match self {
-            Self::Connector(guest) => Ok(guest),
-            Self::Manifest(_) | Self::Source(_) | Self::Sink(_) => bail!("the instance is no connector"),
-        }
+        let Self::Connector(guest) = self else { bail!("the instance is no connector") };
+        Ok(guest)
     }
 
     pub(crate) fn source(&self) -> wasmtime::Result<&source_task::Guest> {
-        match self {
-            Self::Source(guest) => Ok(guest),
-            Self::Manifest(_) | Self::Connector(_) | Self::Sink(_) => bail!("the instance is no source task"),
-        }
+        let Self::Source(guest) = self else { bail!("the instance is no source task") };
+        Ok(guest)
     }
 
     pub(crate) fn sink(&self) -> wasmtime::Result<&Sink> {
-        match self {
-            Self::Sink(sink) => Ok(sink),
-            Self::Manifest(_) | Self::Connector(_) | Self::Source(_) => bail!("the instance is no sink task"),
-        }
+        let Self::Sink(sink) = self else { bail!("the instance is no sink task") };
+        Ok(sink)
     }
 
     /// Calls the guest's `stop`, if it has one in this role.
     pub(crate) async fn stop(&self, accessor: &Accessor<Tenant>) -> wasmtime::Result<Result<(), PluginError>> {
         let said = match self {
-            Self::Manifest(_) => Ok(()),
+            Self::Manifest(_) | Self::Transform(_) | Self::Predicate(_) | Self::Converter(_) => Ok(()),
             Self::Connector(guest) => guest.call_stop(accessor).await?,
             Self::Source(guest) => guest.call_stop(accessor).await?,
             Self::Sink(sink) => sink.guest.call_stop(accessor).await?,
