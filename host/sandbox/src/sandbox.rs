@@ -55,6 +55,11 @@ impl Sandbox {
         self.host.gauge()
     }
 
+    /// The guests' threads. Who calls from there has no sleeping thread to wake, and shares them with every guest.
+    pub fn threads(&self) -> &tokio::runtime::Handle {
+        self.host.threads()
+    }
+
     /// CPU time used for guests since the sandbox was opened, instances that are gone included.
     pub fn cpu_time(&self) -> Duration {
         self.host.cpu_time()

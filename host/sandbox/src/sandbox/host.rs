@@ -96,6 +96,10 @@ impl Host {
         })
     }
 
+    pub(crate) fn threads(&self) -> &tokio::runtime::Handle {
+        self.runtime.handle()
+    }
+
     /// Brings an instance to life; see [`launch`].
     pub(crate) fn start(&self, start: Start<'_>, grant: &Grant) -> Result<Handle, PluginError> {
         let shared = Arc::new(Shared::new(Origin {
