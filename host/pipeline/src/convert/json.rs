@@ -43,6 +43,9 @@ const NO_ENVELOPE: &str = "JsonConverter with schemas.enable requires \"schema\"
                            contain additional fields. If you are trying to deserialize plain JSON data, set \
                            schemas.enable=false in your converter configuration.";
 
+/// Bytes to have room for at first behind the schema.
+const PAYLOAD: usize = 512;
+
 /// See the module.
 #[derive(Debug)]
 pub struct JsonConverter {
@@ -109,14 +112,10 @@ impl Converter for JsonConverter {
         if schema.is_none() && value.is_null() {
             return Ok(None);
         }
-        let schema = schema.map(|schema| &**schema);
-        let mut out = Vec::new();
-        if self.settings.schemas_enabled {
-            out.extend_from_slice(b"{\"schema\":");
-            write_schema::write_schema(schema, &self.settings, &mut out)?;
-            out.extend_from_slice(b",\"payload\":");
-        }
-        write::write_payload(value, schema, &self.settings, &mut out)?;
+        let plan = self.encode_plans.of(schema, &self.settings)?;
+        let mut out = Vec::with_capacity(plan.before.len() + PAYLOAD);
+        out.extend_from_slice(&plan.before);
+        write::write_payload(value, schema.map(|schema| &**schema), &self.settings, &mut out)?;
         if self.settings.schemas_enabled {
             out.push(b'}');
         }

@@ -9,7 +9,7 @@ use bulkhead_model::config::{ConfigDef, ConfigType, Importance, TypedConfig};
 use bulkhead_model::value::{Field, Schema, SchemaType, Value};
 
 use self::convert::{Target, cast};
-use super::data::{Nulls, as_map, as_struct, checked, entry, put};
+use super::data::{Nulls, as_map, checked, entry, into_struct, put};
 use super::keys::{def, replace_null, required};
 use super::record::Side;
 use super::schemas::{Rewritten, struct_like};
@@ -61,26 +61,28 @@ impl Cast {
         Ok(SchemaAndValue { schema: None, value })
     }
 
-    fn of_schema(&self, schema: &Arc<Schema>, value: &Value) -> Result<SchemaAndValue, ConvertError> {
+    fn of_schema(&self, schema: &Arc<Schema>, value: Value) -> Result<SchemaAndValue, ConvertError> {
         let new_schema = self.schemas.of(schema, |schema| self.rewrite(schema))?;
         let value = match &self.spec {
-            Spec::Whole(target) => cast(value, Some(schema), *target)?,
+            Spec::Whole(target) => cast(&value, Some(schema), *target)?,
             Spec::Fields(_) => {
-                let values =
-                    self.nulls.fields(as_struct(value, PURPOSE)?).map(|(field, value)| self.field(field, value));
-                checked(&new_schema, values.collect::<Result<_, _>>()?)?
+                let mut value = into_struct(value, PURPOSE)?;
+                self.nulls.fill(&mut value);
+                for (field, value) in value.schema.fields().iter().zip(&mut value.values) {
+                    self.cast_field(field, value)?;
+                }
+                checked(&new_schema, value.values)?
             }
         };
         Ok(SchemaAndValue { schema: Some(new_schema), value })
     }
 
-    fn field(&self, field: &Field, value: &Value) -> Result<Value, ConvertError> {
-        match self.spec.target(&field.name) {
-            Some(target) => {
-                cast(value, Some(&field.schema), target).map_err(|error| error.at(&format!("field `{}`", field.name)))
-            }
-            None => Ok(value.clone()),
+    fn cast_field(&self, field: &Field, value: &mut Value) -> Result<(), ConvertError> {
+        if let Some(target) = self.spec.target(&field.name) {
+            *value = cast(value, Some(&field.schema), target)
+                .map_err(|error| error.at(&format!("field `{}`", field.name)))?;
         }
+        Ok(())
     }
 
     fn rewrite(&self, schema: &Schema) -> Result<Schema, ConvertError> {
@@ -130,12 +132,14 @@ fn with_default(
 }
 
 impl Transform for Cast {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
-        let half = self.side.of(&record);
-        let changed = match (&half.schema, &half.value) {
-            (_, Value::Null) => return Ok(Some(record)),
-            (None, value) => self.of_schemaless(value)?,
-            (Some(schema), value) => self.of_schema(schema, value)?,
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
+        if self.side.of(&record).value.is_null() {
+            return Ok(Some(record));
+        }
+        let half = self.side.take(&mut record);
+        let changed = match &half.schema {
+            None => self.of_schemaless(&half.value)?,
+            Some(schema) => self.of_schema(schema, half.value)?,
         };
         Ok(Some(self.side.replaced(record, changed)))
     }

@@ -31,6 +31,20 @@ impl Nulls {
         }
     }
 
+    /// Resolves all values of a struct where they are.
+    pub(super) fn fill(self, value: &mut Struct) {
+        if self == Self::Stay {
+            return;
+        }
+        for (field, value) in value.schema.fields().iter().zip(&mut value.values) {
+            if value.is_null()
+                && let Some(default) = &field.schema.default
+            {
+                *value = default.clone();
+            }
+        }
+    }
+
     /// The fields of a struct with the values to copy.
     pub(super) fn fields(self, value: &Struct) -> impl Iterator<Item = (&Field, &Value)> {
         value.fields().map(move |(field, value)| (field, self.resolve(&field.schema, value)))
@@ -42,6 +56,22 @@ pub(super) fn as_map<'a>(value: &'a Value, purpose: &str) -> Result<&'a Entries,
     match value {
         Value::Map(entries) => Ok(entries),
         _ => Err(wrong_type("a schemaless value", "a map", value, purpose)),
+    }
+}
+
+/// [`as_map`] of a value that isn't needed as it is any more.
+pub(super) fn into_map(value: Value, purpose: &str) -> Result<Entries, ConvertError> {
+    match value {
+        Value::Map(entries) => Ok(entries),
+        value => Err(wrong_type("a schemaless value", "a map", &value, purpose)),
+    }
+}
+
+/// [`as_struct`] of a value that isn't needed as it is any more.
+pub(super) fn into_struct(value: Value, purpose: &str) -> Result<Struct, ConvertError> {
+    match value {
+        Value::Struct(value) => Ok(value),
+        value => Err(wrong_type("a value with a schema", "a struct", &value, purpose)),
     }
 }
 

@@ -29,21 +29,21 @@ impl HoistField {
         Ok(Self { side, field: text(config, "field").into(), schemas: Rewritten::new() })
     }
 
-    fn wrap(&self, schema: &Arc<Schema>, value: &Value) -> Result<SchemaAndValue, ConvertError> {
+    fn wrap(&self, schema: &Arc<Schema>, value: Value) -> Result<SchemaAndValue, ConvertError> {
         let outer =
             self.schemas.of(schema, |_| struct_of(vec![Field { name: self.field.clone(), schema: schema.clone() }]))?;
-        let value = checked(&outer, vec![value.clone()])?;
+        let value = checked(&outer, vec![value])?;
         Ok(SchemaAndValue { schema: Some(outer), value })
     }
 }
 
 impl Transform for HoistField {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
-        let half = self.side.of(&record);
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
+        let half = self.side.take(&mut record);
         let changed = match &half.schema {
-            Some(schema) => self.wrap(schema, &half.value)?,
+            Some(schema) => self.wrap(schema, half.value)?,
             None => {
-                let entries = vec![(Value::String(self.field.clone()), half.value.clone())];
+                let entries = vec![(Value::String(self.field.clone()), half.value)];
                 SchemaAndValue { schema: None, value: Value::Map(entries) }
             }
         };

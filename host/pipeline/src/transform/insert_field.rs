@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, TypedConfig};
 use bulkhead_model::value::{Field, Schema, SchemaType, Struct, Value, logical};
 
-use super::data::{Nulls, as_map, as_struct, check, put};
+use super::data::{Nulls, check, into_map, into_struct, put};
 use super::keys::{def, replace_null};
 use super::record::Side;
 use super::schemas::{Rewritten, logical as logical_schema, plain, struct_like};
@@ -74,8 +74,8 @@ impl InsertField {
         Ok(Self { side, insertions, nulls: Nulls::of(config), schemas: Rewritten::new() })
     }
 
-    fn in_map(&self, value: &Value, record: &Record) -> Result<SchemaAndValue, ConvertError> {
-        let mut entries = as_map(value, PURPOSE)?.clone();
+    fn in_map(&self, value: Value, record: &Record) -> Result<SchemaAndValue, ConvertError> {
+        let mut entries = into_map(value, PURPOSE)?;
         for insertion in &self.insertions {
             match insertion.source.value(record)? {
                 Value::Null => {}
@@ -87,10 +87,11 @@ impl InsertField {
     }
 
     /// A new field that is required may stay null: who converts the record will find out.
-    fn in_struct(&self, value: &Value, record: &Record) -> Result<SchemaAndValue, ConvertError> {
-        let value = as_struct(value, PURPOSE)?;
+    fn in_struct(&self, value: Value, record: &Record) -> Result<SchemaAndValue, ConvertError> {
+        let mut value = into_struct(value, PURPOSE)?;
         let schema = self.schemas.of(&value.schema, |schema| self.rewrite(schema))?;
-        let mut values: Vec<_> = self.nulls.fields(value).map(|(_, value)| value.clone()).collect();
+        self.nulls.fill(&mut value);
+        let mut values = value.values;
         check(&schema, &values)?;
         for insertion in &self.insertions {
             values.push(insertion.source.value(record)?);
@@ -106,12 +107,14 @@ impl InsertField {
 }
 
 impl Transform for InsertField {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
-        let half = self.side.of(&record);
-        let changed = match (&half.schema, &half.value) {
-            (_, Value::Null) => return Ok(Some(record)),
-            (None, value) => self.in_map(value, &record)?,
-            (Some(_), value) => self.in_struct(value, &record)?,
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
+        if self.side.of(&record).value.is_null() {
+            return Ok(Some(record));
+        }
+        let half = self.side.take(&mut record);
+        let changed = match half.schema {
+            None => self.in_map(half.value, &record)?,
+            Some(_) => self.in_struct(half.value, &record)?,
         };
         Ok(Some(self.side.replaced(record, changed)))
     }

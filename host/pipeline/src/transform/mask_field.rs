@@ -3,7 +3,7 @@
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, TypedConfig, Validator};
 use bulkhead_model::value::{Decimal, Value};
 
-use super::data::{Nulls, as_map, as_struct, checked, entry, put};
+use super::data::{Nulls, checked, entry, into_map, into_struct, put};
 use super::keys::{def, replace_null, required, some_names};
 use super::record::Side;
 use super::{Record, Transform};
@@ -48,34 +48,35 @@ impl MaskField {
     }
 
     /// A field that isn't there is there afterwards, as null.
-    fn of_map(&self, value: &Value) -> Result<Value, ConvertError> {
-        let entries = as_map(value, PURPOSE)?;
-        let mut masked = entries.clone();
+    fn of_map(&self, value: Value) -> Result<Value, ConvertError> {
+        let mut entries = into_map(value, PURPOSE)?;
         for field in &self.fields {
-            let value = entry(entries, field).unwrap_or(&Value::Null);
-            put(&mut masked, field, self.mask(value)?);
+            let masked = self.mask(entry(&entries, field).unwrap_or(&Value::Null))?;
+            put(&mut entries, field, masked);
         }
-        Ok(Value::Map(masked))
+        Ok(Value::Map(entries))
     }
 
-    fn of_struct(&self, value: &Value) -> Result<Value, ConvertError> {
-        let value = as_struct(value, PURPOSE)?;
-        let values = self.nulls.fields(value).map(|(field, value)| {
-            if self.fields.iter().any(|name| **name == *field.name) { self.mask(value) } else { Ok(value.clone()) }
-        });
-        checked(&value.schema, values.collect::<Result<_, _>>()?)
+    fn of_struct(&self, value: Value) -> Result<Value, ConvertError> {
+        let mut value = into_struct(value, PURPOSE)?;
+        self.nulls.fill(&mut value);
+        for (field, value) in value.schema.fields().iter().zip(&mut value.values) {
+            if self.fields.iter().any(|name| **name == *field.name) {
+                *value = self.mask(value)?;
+            }
+        }
+        checked(&value.schema, value.values)
     }
 }
 
 impl Transform for MaskField {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
-        let half = self.side.of(&record);
-        let value = match half.schema {
-            None => self.of_map(&half.value)?,
-            Some(_) => self.of_struct(&half.value)?,
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
+        let SchemaAndValue { schema, value } = self.side.take(&mut record);
+        let value = match schema {
+            None => self.of_map(value)?,
+            Some(_) => self.of_struct(value)?,
         };
-        let changed = SchemaAndValue { schema: half.schema.clone(), value };
-        Ok(Some(self.side.replaced(record, changed)))
+        Ok(Some(self.side.replaced(record, SchemaAndValue { schema, value })))
     }
 }
 

@@ -39,6 +39,15 @@ impl Side {
         }
     }
 
+    /// The half, of which a null stays behind.
+    pub(super) fn take(self, record: &mut Record) -> SchemaAndValue {
+        let half = match self {
+            Self::Key => &mut record.key,
+            Self::Value => &mut record.value,
+        };
+        std::mem::replace(half, SchemaAndValue::NULL)
+    }
+
     /// The record with this half replaced.
     pub(super) fn replaced(self, mut record: Record, half: SchemaAndValue) -> Record {
         match self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, Importance, TypedConfig};
 use bulkhead_model::value::{Field, Schema, Value};
 
-use super::data::{Nulls, as_map, as_struct, checked, name, put};
+use super::data::{Nulls, checked, into_map, into_struct, name, put};
 use super::keys::{def, default, invalid, names, replace_null};
 use super::record::Side;
 use super::schemas::{Rewritten, struct_like};
@@ -61,22 +61,24 @@ impl ReplaceField {
         self.renames.get(name).map_or(name, String::as_str)
     }
 
-    fn of_map(&self, value: &Value) -> Result<SchemaAndValue, ConvertError> {
+    fn of_map(&self, value: Value) -> Result<SchemaAndValue, ConvertError> {
         let mut kept = Vec::new();
-        for (key, value) in as_map(value, PURPOSE)? {
-            let name = name(key)?;
+        for (key, value) in into_map(value, PURPOSE)? {
+            let name = name(&key)?;
             if self.keeps(name) {
-                put(&mut kept, self.renamed(name), value.clone());
+                put(&mut kept, self.renamed(name), value);
             }
         }
         Ok(SchemaAndValue { schema: None, value: Value::Map(kept) })
     }
 
-    fn of_struct(&self, value: &Value) -> Result<SchemaAndValue, ConvertError> {
-        let value = as_struct(value, PURPOSE)?;
+    fn of_struct(&self, value: Value) -> Result<SchemaAndValue, ConvertError> {
+        let mut value = into_struct(value, PURPOSE)?;
         let schema = self.schemas.of(&value.schema, |schema| self.rewrite(schema))?;
-        let kept = self.nulls.fields(value).filter(|(field, _)| self.keeps(&field.name));
-        let value = checked(&schema, kept.map(|(_, value)| value.clone()).collect())?;
+        self.nulls.fill(&mut value);
+        let mut fields = value.schema.fields().iter();
+        value.values.retain(|_| fields.next().is_some_and(|field| self.keeps(&field.name)));
+        let value = checked(&schema, value.values)?;
         Ok(SchemaAndValue { schema: Some(schema), value })
     }
 
@@ -89,12 +91,14 @@ impl ReplaceField {
 }
 
 impl Transform for ReplaceField {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
-        let half = self.side.of(&record);
-        let changed = match (&half.schema, &half.value) {
-            (_, Value::Null) => return Ok(Some(record)),
-            (None, value) => self.of_map(value)?,
-            (Some(_), value) => self.of_struct(value)?,
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
+        if self.side.of(&record).value.is_null() {
+            return Ok(Some(record));
+        }
+        let half = self.side.take(&mut record);
+        let changed = match half.schema {
+            None => self.of_map(half.value)?,
+            Some(_) => self.of_struct(half.value)?,
         };
         Ok(Some(self.side.replaced(record, changed)))
     }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bulkhead_model::value::{Field, Schema, SchemaType};
 
 use crate::convert::ConvertError;
-use crate::convert::cache::Cache;
 
 /// How many schemas a transform remembers having changed.
 const REMEMBERED: usize = 16;
@@ -15,11 +14,11 @@ const REMEMBERED: usize = 16;
 /// The schemas that a transform made of those it met. A converter behind it knows schemas by their
 /// address, so that each must be made only once.
 pub(super) struct Rewritten {
-    schemas: Mutex<Cache<usize, Pair>>,
+    /// The one that was needed last comes first.
+    schemas: Mutex<Vec<Pair>>,
 }
 
 /// What was made of what; the original is held, so that no other schema gets its address.
-#[derive(Clone)]
 struct Pair {
     original: Arc<Schema>,
     rewritten: Arc<Schema>,
@@ -27,7 +26,7 @@ struct Pair {
 
 impl Rewritten {
     pub(super) fn new() -> Self {
-        Self { schemas: Mutex::new(Cache::new(REMEMBERED)) }
+        Self { schemas: Mutex::default() }
     }
 
     /// What `make` makes of a schema, or made of it before.
@@ -36,14 +35,16 @@ impl Rewritten {
         original: &Arc<Schema>,
         make: impl FnOnce(&Schema) -> Result<Schema, ConvertError>,
     ) -> Result<Arc<Schema>, ConvertError> {
-        let address = Arc::as_ptr(original) as usize;
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pair) = schemas.get(&address).filter(|pair| Arc::ptr_eq(&pair.original, original)) {
-            return Ok(pair.rewritten);
+        match schemas.iter().position(|pair| Arc::ptr_eq(&pair.original, original)) {
+            Some(place) => schemas[..=place].rotate_right(1),
+            None => {
+                let rewritten = Arc::new(make(original)?);
+                schemas.truncate(REMEMBERED - 1);
+                schemas.insert(0, Pair { original: original.clone(), rewritten });
+            }
         }
-        let rewritten = Arc::new(make(original)?);
-        schemas.insert(address, Pair { original: original.clone(), rewritten: rewritten.clone() });
-        Ok(rewritten)
+        Ok(schemas[0].rewritten.clone())
     }
 }
 

@@ -51,7 +51,7 @@ impl SetSchemaMetadata {
 }
 
 impl Transform for SetSchemaMetadata {
-    fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
+    fn apply(&self, mut record: Record) -> Result<Option<Record>, ConvertError> {
         let half = self.side.of(&record);
         let Some(schema) = &half.schema else {
             return match half.value {
@@ -60,11 +60,12 @@ impl Transform for SetSchemaMetadata {
             };
         };
         let schema = self.schemas.of(schema, |schema| self.rewrite(schema))?;
-        let value = match &half.value {
-            Value::Struct(value) => {
-                checked(&schema, self.nulls.fields(value).map(|(_, value)| value.clone()).collect())?
+        let value = match self.side.take(&mut record).value {
+            Value::Struct(mut value) => {
+                self.nulls.fill(&mut value);
+                checked(&schema, value.values)?
             }
-            value => value.clone(),
+            value => value,
         };
         Ok(Some(self.side.replaced(record, SchemaAndValue { schema: Some(schema), value })))
     }
