@@ -15,6 +15,8 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use figures::Report;
+#[cfg(feature = "worker")]
+use worker::Rates;
 
 const USAGE: &str = "bulkhead-bench instantiate [--check]
 bulkhead-bench boundary [--check]
@@ -63,7 +65,11 @@ fn worker(options: &[&str]) -> anyhow::Result<()> {
     }
     .run()?;
     let name = option("--name").unwrap_or("worker");
-    println!("{name}: source {:.0} records/s, sink {:.0} records/s", rates.source_per_s, rates.sink_per_s);
+    let Rates { source_per_s, sink_per_s, structured_per_s } = rates;
+    println!(
+        "{name}: source {source_per_s:.0} records/s, sink {sink_per_s:.0} records/s, \
+         structured {structured_per_s:.0} records/s"
+    );
     Ok(())
 }
 

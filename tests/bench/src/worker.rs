@@ -1,5 +1,5 @@
-//! Records per second of any worker that speaks Connect's REST: a file of lines into a topic, and the
-//! topic into a file. Two workers measured in one run on one machine can be compared; nothing else can.
+//! Records per second of any worker that speaks Connect's REST: a file of lines into a topic, the topic
+//! into a file, and lines that transforms make structs of into a topic, as JSON with schemas. Two workers measured in one run on one machine can be compared; nothing else can.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -33,38 +33,71 @@ pub struct Measurement {
 pub struct Rates {
     pub source_per_s: f64,
     pub sink_per_s: f64,
+    pub structured_per_s: f64,
 }
+
+/// Length of a line that becomes a field of a struct; with the other fields, a record has 1 KB.
+const STRUCTURED_LINE: usize = 600;
+/// One in so many of the records that are measured as plain lines.
+const STRUCTURED_PART: usize = 5;
 
 impl Measurement {
     pub fn run(&self) -> anyhow::Result<Rates> {
         let rest = Rest::new(&self.url);
         let topic = format!("bench-{}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis());
-        self.make_topic(&topic)?;
-        let source_per_s = self.source(&rest, &topic)?;
+        let strings = [("key.converter", STRING), ("value.converter", STRING)];
+        let source_per_s = self.source(&rest, &topic, &strings)?;
         let sink_per_s = self.sink(&rest, &topic)?;
-        Ok(Rates { source_per_s, sink_per_s })
+        let structured_per_s = self.structured(&rest, &format!("{topic}-structured"))?;
+        Ok(Rates { source_per_s, sink_per_s, structured_per_s })
+    }
+
+    /// A source whose lines become one field of five.
+    fn structured(&self, rest: &Rest, topic: &str) -> anyhow::Result<f64> {
+        const TRANSFORMS: &str = "org.apache.kafka.connect.transforms";
+        let (hoist, insert) = (format!("{TRANSFORMS}.HoistField$Value"), format!("{TRANSFORMS}.InsertField$Value"));
+        let text = |length| "y".repeat(length);
+        let (site, note, origin) = (text(100), text(200), text(100));
+        let config = [
+            ("key.converter", STRING),
+            ("value.converter", "org.apache.kafka.connect.json.JsonConverter"),
+            ("value.converter.schemas.enable", "true"),
+            ("transforms", "line,site,note,origin,topic"),
+            ("transforms.line.type", &hoist),
+            ("transforms.line.field", "line"),
+            ("transforms.site.type", &insert),
+            ("transforms.site.static.field", "site"),
+            ("transforms.site.static.value", &site),
+            ("transforms.note.type", &insert),
+            ("transforms.note.static.field", "note"),
+            ("transforms.note.static.value", &note),
+            ("transforms.origin.type", &insert),
+            ("transforms.origin.static.field", "origin"),
+            ("transforms.origin.static.value", &origin),
+            ("transforms.topic.type", &insert),
+            ("transforms.topic.topic.field", "topic"),
+        ];
+        let records = self.records / STRUCTURED_PART;
+        Self { records, line: STRUCTURED_LINE, ..self.clone() }.source(rest, topic, &config)
     }
 
     /// From the request that creates the source until the topic holds all records.
-    fn source(&self, rest: &Rest, topic: &str) -> anyhow::Result<f64> {
+    fn source(&self, rest: &Rest, topic: &str, more: &[(&str, &str)]) -> anyhow::Result<f64> {
+        self.make_topic(topic)?;
         // A name of its own: under a known one the source would go on where it was.
         let lines = self.folder.join(format!("{topic}-in.txt"));
         self.write_lines(&lines)?;
         let watch: BaseConsumer = ClientConfig::new().set("bootstrap.servers", &self.bootstrap).create()?;
         let started = Instant::now();
         let connector = format!("{topic}-source");
-        rest.create(
-            &connector,
-            &[
-                ("connector.class", "FileStreamSource"),
-                ("tasks.max", "1"),
-                ("file", text(&lines)?),
-                ("topic", topic),
-                ("key.converter", STRING),
-                ("value.converter", STRING),
-                ("batch.size", "2000"),
-            ],
-        )?;
+        let source = [
+            ("connector.class", "FileStreamSource"),
+            ("tasks.max", "1"),
+            ("file", text(&lines)?),
+            ("topic", topic),
+            ("batch.size", "2000"),
+        ];
+        rest.create(&connector, &[&source, more].concat())?;
         loop {
             let (_, end) = watch.fetch_watermarks(topic, 0, Duration::from_secs(10))?;
             if end >= self.records as i64 {
