@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::cache::cached;
 use crate::worker::Signal;
 
 const VERSION: &str = "4.3.1";
@@ -47,11 +48,8 @@ pub struct Peer {
 impl Kafka {
     /// Finds the jars in the cache, or has Maven fetch them (about 55 MB).
     pub fn fetch() -> Result<Self> {
-        let home = cache()?.join(format!("kafka-{VERSION}"));
-        if !home.is_dir() {
-            download(&home).with_context(|| format!("Kafka {VERSION} could not be fetched with Maven"))?;
-        }
-        Ok(Self { home })
+        let home = cached(&format!("kafka-{VERSION}"), download);
+        Ok(Self { home: home.with_context(|| format!("Kafka {VERSION} could not be fetched with Maven"))? })
     }
 
     /// The folder with its jars, in `lib`.
@@ -221,39 +219,27 @@ fn tail(log: &Path) -> String {
     lines.into_iter().rev().collect::<Vec<_>>().join("\n")
 }
 
-/// Where what is fetched once is kept.
-pub fn cache() -> Result<PathBuf> {
-    let base = match std::env::var_os("XDG_CACHE_HOME") {
-        Some(cache) if !cache.is_empty() => PathBuf::from(cache),
-        _ => PathBuf::from(std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?).join(".cache"),
-    };
-    Ok(base.join("bulkhead"))
+fn download(home: &Path) -> Result<()> {
+    fs::create_dir_all(home.join("plugins"))?;
+    fs::write(home.join("log4j2.properties"), LOGGING)?;
+    eprintln!("Fetching Kafka {VERSION} from Maven Central (about 55 MB, once).");
+    fetch_jars(home, &pom())?;
+    // Connectors have to be found by plugin.path alone.
+    let connector = format!("connect-file-{VERSION}.jar");
+    fs::rename(home.join("lib").join(&connector), home.join("plugins").join(&connector))?;
+    Ok(())
 }
 
-/// Puts everything into a folder beside `home` first, so that `home` is whole whenever it is there.
-fn download(home: &Path) -> Result<()> {
-    let cache = home.parent().context("the cache has no folder")?;
-    fs::create_dir_all(cache)?;
-    let fresh = cache.join(format!("fetching-kafka-{}", std::process::id()));
-    fs::create_dir_all(fresh.join("plugins"))?;
-    fs::write(fresh.join("pom.xml"), pom())?;
-    fs::write(fresh.join("log4j2.properties"), LOGGING)?;
-    eprintln!("Fetching Kafka {VERSION} from Maven Central (about 55 MB, once).");
+/// Has Maven put what a project depends on into `home/lib`.
+pub fn fetch_jars(home: &Path, pom: &str) -> Result<()> {
+    fs::write(home.join("pom.xml"), pom)?;
     let status = Command::new("mvn")
         .args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "-DoutputDirectory=lib"])
-        .current_dir(&fresh)
+        .current_dir(home)
         .stdin(Stdio::null())
         .status()
         .context("`mvn` could not be started; Maven is needed")?;
-    ensure!(status.success(), "mvn ended with {status} in {}", fresh.display());
-    // Connectors have to be found by plugin.path alone.
-    let connector = format!("connect-file-{VERSION}.jar");
-    fs::rename(fresh.join("lib").join(&connector), fresh.join("plugins").join(&connector))?;
-    if fs::rename(&fresh, home).is_err() {
-        // Someone else was quicker.
-        ensure!(home.is_dir(), "{} could not be made", home.display());
-        fs::remove_dir_all(&fresh)?;
-    }
+    ensure!(status.success(), "mvn ended with {status} in {}", home.display());
     Ok(())
 }
 

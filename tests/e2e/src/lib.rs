@@ -4,6 +4,7 @@
 //! `target/plugins`; `cargo xtask` builds both.
 
 pub mod apache;
+mod cache;
 mod cluster;
 mod rest;
 mod topics;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 
+pub use cache::cached;
 pub use cluster::{Cluster, DELAY, HEARTBEAT, Instance, Kind, Owner, Owners, SESSION};
 pub use rest::Rest;
 pub use topics::{Described, Record, Topics};

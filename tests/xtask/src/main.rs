@@ -2,9 +2,11 @@
 
 mod bench;
 mod build;
+mod clients;
 mod demo;
 mod openapi;
 mod prerequisites;
+mod python;
 mod test;
 mod tidy;
 
@@ -18,12 +20,15 @@ cargo xtask demo --cluster
     that is killed
 cargo xtask test [--fast]
     all tests; with --fast only those that need neither wasmtime, nor librdkafka, nor Kafka
-cargo xtask bench assignor | instantiate | boundary | startup | worker [--peer] | restart [--peer] | all
+cargo xtask bench assignor | transforms | instantiate | boundary | startup | worker [--peer] | restart [--peer] | all
     figures, on this machine; --peer measures Apache Kafka Connect beside it
 cargo xtask sim [--seeds N | --seed N]
     a simulated cluster, with so many seeds or with one of them and all that happens in it
 cargo xtask openapi
     requests made from GET /openapi.json, by Schemathesis; the worker and the plugins must have been built
+cargo xtask clients [--record]
+    third-party clients of Kafka Connect walk through their calls; the worker and the plugins must have been built;
+    --record has them do so at a worker of Apache's, with which ours is compared
 cargo xtask guests
     compile the example and test plugins to target/plugins
 cargo xtask tidy
@@ -45,6 +50,8 @@ fn main() -> ExitCode {
         ["sim", "--seeds", count] => test::simulate(Some(("SIM_SEEDS", *count))),
         ["sim", "--seed", seed] => test::simulate(Some(("SIM_SEED", *seed))),
         ["openapi"] => openapi::run(),
+        ["clients"] => clients::run(clients::Goal::Compare),
+        ["clients", "--record"] => clients::run(clients::Goal::Record),
         ["guests"] => prerequisites::check(&[]).and_then(|()| build::plugins()),
         ["tidy"] => tidy::run(),
         _ => {

@@ -25,9 +25,14 @@ pub const KAFKA: &[Program] = &[
     Program { command: &["mvn", "--version"], package: "maven" },
 ];
 
-/// For requests made from the OpenAPI document.
-pub const PYTHON: &[Program] =
-    &[Program { command: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" }];
+/// For requests made from the OpenAPI document, and for the walks of third-party clients.
+pub const PYTHON: &[Program] = &[Program {
+    command: &["python3", "-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))"],
+    package: "python3-venv",
+}];
+
+/// For the walk of a client in Java, which is compiled when it is run.
+pub const JDK: &[Program] = &[Program { command: &["javac", "--version"], package: "openjdk-17-jdk-headless" }];
 
 /// Names everything that is missing at once, with the package to install.
 pub fn check<'a>(more: impl IntoIterator<Item = &'a Program>) -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use bulkhead_e2e::apache::Kafka;
 use bulkhead_e2e::root;
 
-use crate::{build, openapi, prerequisites, tidy};
+use crate::{build, clients, openapi, prerequisites, tidy};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -31,8 +31,10 @@ fn everything() -> anyhow::Result<()> {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let with_kafka = in_ci || prerequisites::all_work(prerequisites::KAFKA);
     let with_python = in_ci || prerequisites::all_work(prerequisites::PYTHON);
+    let with_clients = in_ci || with_kafka && with_python && prerequisites::all_work(prerequisites::JDK);
     let kafka = prerequisites::KAFKA.iter().filter(|_| with_kafka);
-    prerequisites::check(kafka.chain(prerequisites::PYTHON.iter().filter(|_| with_python)))?;
+    let python = prerequisites::PYTHON.iter().filter(|_| with_python);
+    prerequisites::check(kafka.chain(python).chain(prerequisites::JDK.iter().filter(|_| with_clients)))?;
     if !with_kafka {
         println!("left out: everything that needs a real Kafka, since `java` and `mvn` aren't both there");
     }
@@ -45,11 +47,17 @@ fn everything() -> anyhow::Result<()> {
         build::run("cargo", lints)
     })?;
     step("tests", || tests(with_kafka))?;
-    if !with_python {
-        println!("left out: requests made from the OpenAPI document, since `python3` with `venv` isn't there");
-        return Ok(());
+    if with_python {
+        step("openapi", openapi::run)?;
+    } else {
+        println!("left out: requests made from the OpenAPI document, since `python3` (3.11) with `venv` isn't there");
     }
-    step("openapi", openapi::run)
+    if with_clients {
+        step("clients", || clients::run(clients::Goal::Compare))?;
+    } else {
+        println!("left out: third-party clients, since `java`, `javac`, `mvn` and `python3` (3.11) aren't all there");
+    }
+    Ok(())
 }
 
 /// All tests of the workspace, beside a real Kafka if there is one.
