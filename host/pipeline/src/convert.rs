@@ -8,19 +8,22 @@ use bulkhead_model::value::{Schema, Value};
 
 use crate::batch::{Encoding, Item};
 
+mod avro;
 mod bytes;
 pub(crate) mod cache;
 mod charset;
 mod display;
 pub mod item;
 mod json;
+mod lookup;
 mod number;
 mod registry;
 mod simple;
 mod string;
 pub(crate) mod values;
 
-pub use registry::{Role, builtin_plugins, create};
+pub use lookup::{Lookup, Lookups};
+pub use registry::{Role, builtin_plugins, create, create_with};
 
 /// The release of Kafka Connect whose behaviour the built-in plugins have.
 pub const CONNECT_VERSION: &str = "4.4.0";
@@ -39,6 +42,12 @@ pub enum ConvertError {
     /// What is neither in Connect: null pointers, unknown charsets.
     #[error("{0}")]
     Other(String),
+    /// The cause may pass.
+    #[error("{0}")]
+    Retriable(String),
+    /// Nobody's fault: once [`Lookups::look_up`] has succeeded, the same can be converted.
+    #[error("a schema has to be looked up in the registry")]
+    Missing(Lookup),
 }
 
 /// A value with its schema.
@@ -97,6 +106,11 @@ pub trait Converter: Send + Sync {
         let decoded = self.to_connect(topic, bytes)?;
         item::write(decoded.schema, &decoded.value, out)
     }
+
+    /// For a converter that needs a schema registry: the way to ask it.
+    fn lookups(&self) -> Option<&dyn Lookups> {
+        None
+    }
 }
 
 /// Encodes an item by way of [`Converter::from_connect`].
@@ -131,6 +145,8 @@ impl ConvertError {
             Self::Data(message) => Self::Data(format!("{place}: {message}")),
             Self::Config(message) => Self::Config(format!("{place}: {message}")),
             Self::Other(message) => Self::Other(format!("{place}: {message}")),
+            Self::Retriable(message) => Self::Retriable(format!("{place}: {message}")),
+            Self::Missing(lookup) => Self::Missing(lookup),
         }
     }
 }

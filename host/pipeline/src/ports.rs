@@ -7,6 +7,7 @@ mod access;
 mod kafka;
 mod offsets;
 mod plugin;
+mod registry;
 mod topics;
 
 use std::pin::Pin;
@@ -20,6 +21,10 @@ pub use offsets::{OffsetStore, OffsetStoreError, OffsetWrite};
 pub use plugin::{
     AlteredOffset, Connector, Crash, ErrorInfo, PluginError, PollLimits, Rejection, SinkControl, SinkTask,
     SourceDelivery, SourceTask,
+};
+pub use registry::{
+    Registered, RegistryError, RegistryLogin, RegistrySettings, SchemaRegistries, SchemaRegistry, SchemaText,
+    SubjectSchema,
 };
 pub use topics::{Creation, NewTopic, TopicError, Topics};
 

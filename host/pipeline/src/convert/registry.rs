@@ -5,12 +5,14 @@ use std::sync::Arc;
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, RawConfig, Validator};
 use bulkhead_model::plugin::{PluginDesc, PluginKind};
 
+use super::avro::AvroConverter;
 use super::bytes::ByteArrayConverter;
 use super::json::JsonConverter;
 use super::number::{Kind, NumberConverter};
 use super::simple::SimpleHeaderConverter;
 use super::string::StringConverter;
-use super::{CONNECT_VERSION, ConvertError, Converter, bytes, json, simple, string};
+use super::{CONNECT_VERSION, ConvertError, Converter, avro, bytes, json, simple, string};
+use crate::ports::SchemaRegistries;
 
 /// What a converter is used for; it is told so as `converter.type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,7 @@ pub enum Role {
 /// The classes there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
+    Avro,
     Json,
     Simple,
     String,
@@ -33,7 +36,8 @@ enum Class {
 const TYPE: &str = "converter.type";
 
 /// Every class with its full name and a sentence about it.
-const CLASSES: [(Class, &str, &str); 10] = [
+const CLASSES: [(Class, &str, &str); 11] = [
+    (Class::Avro, avro::CLASS, "Avro, with its schemas in a schema registry."),
     (Class::Simple, simple::CLASS, "The text form of values; types are guessed when it is read."),
     (Class::Json, json::CLASS, "JSON, by default with the schema in an envelope around the payload."),
     (Class::String, string::CLASS, "Text in a character set of choice; values of other types as Java prints them."),
@@ -47,13 +51,24 @@ const CLASSES: [(Class, &str, &str); 10] = [
 ];
 
 /// Makes the converter of a class, by full or short name, from the part of the configuration that is
-/// its own (`key.converter.` and its like cut off).
+/// its own (`key.converter.` and its like cut off). None that needs a schema registry.
 pub fn create(class: &str, config: &RawConfig, role: Role) -> Result<Arc<dyn Converter>, ConvertError> {
+    create_with(class, config, role, None)
+}
+
+/// The same, for any class.
+pub fn create_with(
+    class: &str,
+    config: &RawConfig,
+    role: Role,
+    registries: Option<&dyn SchemaRegistries>,
+) -> Result<Arc<dyn Converter>, ConvertError> {
     let class = resolve(class, role)?;
-    let mut config = config.clone();
-    config.set(TYPE, role.name());
-    let config = class.config_def().parse(&config).map_err(|errors| ConvertError::Config(errors.join("; ")))?;
+    let mut raw = config.clone();
+    raw.set(TYPE, role.name());
+    let config = class.config_def().parse(&raw).map_err(|errors| ConvertError::Config(errors.join("; ")))?;
     Ok(match class {
+        Class::Avro => Arc::new(AvroConverter::new(&config, &raw, role == Role::Key, registries)?),
         Class::Json => Arc::new(JsonConverter::new(&config)?),
         Class::Simple => Arc::new(SimpleHeaderConverter::new()),
         Class::String => Arc::new(StringConverter::new(&config)?),
@@ -98,6 +113,7 @@ impl Class {
             Self::Json | Self::String | Self::ByteArray | Self::Number(_) => {
                 &[PluginKind::Converter, PluginKind::HeaderConverter]
             }
+            Self::Avro => &[PluginKind::Converter],
             Self::Simple => &[PluginKind::HeaderConverter],
         }
     }
@@ -105,13 +121,14 @@ impl Class {
     /// What a short name may leave out.
     fn suffix(self) -> &'static str {
         match self {
-            Self::Json | Self::String | Self::ByteArray | Self::Number(_) => "Converter",
+            Self::Avro | Self::Json | Self::String | Self::ByteArray | Self::Number(_) => "Converter",
             Self::Simple => "HeaderConverter",
         }
     }
 
     fn config_def(self) -> ConfigDef {
         let mut def = match self {
+            Self::Avro => AvroConverter::config_def(),
             Self::Json => JsonConverter::config_def(),
             Self::Simple => return ConfigDef::default(),
             Self::String => StringConverter::config_def(),
@@ -163,6 +180,11 @@ mod tests {
         for name in ["org.apache.kafka.connect.json.JsonConverter", "JsonConverter", "Json", "ByteArray", "Double"] {
             assert!(exists(name, Role::Key) && exists(name, Role::Header), "{name}");
         }
+        let avro = |name| create(name, &RawConfig::from([("schema.registry.url", "http://r")]), Role::Key);
+        for name in ["io.confluent.connect.avro.AvroConverter", "AvroConverter", "Avro"] {
+            let error = avro(name).map(|_| ()).unwrap_err().to_string();
+            assert_eq!(error, "there is no client for schema registries", "{name}");
+        }
         assert!(!exists("json", Role::Value));
         assert!(!exists("org.example.JsonConverter", Role::Value));
     }
@@ -178,6 +200,6 @@ mod tests {
     fn every_class_is_listed_for_each_of_its_roles() {
         let plugins = builtin_plugins();
         let of_kind = |kind| plugins.iter().filter(|plugin| plugin.kind == kind).count();
-        assert_eq!((of_kind(PluginKind::Converter), of_kind(PluginKind::HeaderConverter)), (9, 10));
+        assert_eq!((of_kind(PluginKind::Converter), of_kind(PluginKind::HeaderConverter)), (10, 10));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::convert::{CAUSED_BY, ConvertError, Converter};
+use crate::convert::{CAUSED_BY, ConvertError, Converter, Lookup};
 use crate::transform::StageError;
 
 /// Where a record was when it failed; the names are Connect's.
@@ -30,7 +30,9 @@ pub struct Fault {
     /// What lies behind it.
     cause: Option<String>,
     /// Where in the configuration, e.g. which transform.
-    place: Option<String>,
+    place: Option<Box<str>>,
+    /// Nothing went wrong yet: this has to be looked up first.
+    pub(crate) missing: Option<Box<Lookup>>,
 }
 
 /// What Connect names as the class of a `put`.
@@ -45,7 +47,7 @@ impl Fault {
     }
 
     pub fn transforming(error: StageError) -> Self {
-        let place = Some(format!("transform `{}`", error.transform));
+        let place = Some(format!("transform `{}`", error.transform).into());
         Self { place, ..Self::of(Stage::Transformation, error.class, error.source) }
     }
 
@@ -57,26 +59,29 @@ impl Fault {
     /// A sink task refuses the record.
     pub fn rejected(message: String) -> Self {
         let (stage, class) = (Stage::TaskPut, SINK_TASK.to_owned());
-        Self { stage, class, exception: "bulkhead.RecordRejected", message, cause: None, place: None }
+        Self { stage, class, exception: "bulkhead.RecordRejected", message, cause: None, place: None, missing: None }
     }
 
     /// Kafka doesn't take the record.
     pub fn producing(message: String) -> Self {
         let (stage, class) = (Stage::KafkaProduce, SENDER.to_owned());
-        Self { stage, class, exception: "bulkhead.ProduceFailed", message, cause: None, place: None }
+        Self { stage, class, exception: "bulkhead.ProduceFailed", message, cause: None, place: None, missing: None }
     }
 
     fn of(stage: Stage, class: String, error: ConvertError) -> Self {
+        let missing = if let ConvertError::Missing(lookup) = &error { Some(Box::new(lookup.clone())) } else { None };
         let (exception, text) = match error {
             ConvertError::Data(message) => ("org.apache.kafka.connect.errors.DataException", message),
             ConvertError::Config(message) => ("org.apache.kafka.common.config.ConfigException", message),
             ConvertError::Other(message) => ("bulkhead.ConversionFailed", message),
+            ConvertError::Retriable(message) => ("org.apache.kafka.connect.errors.RetriableException", message),
+            missing @ ConvertError::Missing(_) => ("bulkhead.ConversionFailed", missing.to_string()),
         };
         let (message, cause) = match text.split_once(CAUSED_BY) {
             Some((message, cause)) => (message.to_owned(), Some(cause.to_owned())),
             None => (text, None),
         };
-        Self { stage, class, exception, message, cause, place: None }
+        Self { stage, class, exception, message, cause, place: None, missing }
     }
 
     /// What stands where Java has a stack trace: error, place, and cause.

@@ -152,7 +152,7 @@ fn category(error: &ConvertError) -> &'static str {
     match error {
         ConvertError::Data(_) => "DataException",
         ConvertError::Config(_) => "ConfigException",
-        ConvertError::Other(_) => "other",
+        ConvertError::Other(_) | ConvertError::Retriable(_) | ConvertError::Missing(_) => "other",
     }
 }
 
