@@ -63,7 +63,7 @@ use api::{Effect, Event, ForwardError, Millis, NotWritten, Refusal, Reply, Reque
 pub use auto_restart::RestartPolicy;
 use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, Instance, work};
-pub use settings::{ClusterSettings, ExactlyOnce, KeySettings, Mode, Settings};
+pub use settings::{ClusterSettings, ConverterVersions, ExactlyOnce, KeySettings, Mode, Settings};
 pub use view::{ClusterView, GroupView, RestartView};
 
 use assignment::Assignment;

@@ -17,12 +17,22 @@ pub struct Settings {
     pub key_converter: String,
     pub value_converter: String,
     pub header_converter: String,
+    pub converter_versions: ConverterVersions,
     /// `topic.tracking.enable`: note which topics connectors use (KIP-558).
     pub topic_tracking: bool,
     /// `connector.client.config.override.policy`
     pub overrides: OverridePolicy,
     /// `restart.policy` and what belongs to it, for connectors that don't say otherwise.
     pub restart: RestartPolicy,
+}
+
+/// Which versions of the worker's converters are wanted (`key.converter.plugin.version` and so on, KIP-891); without
+/// one the latest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConverterVersions {
+    pub key: Option<String>,
+    pub value: Option<String>,
+    pub header: Option<String>,
 }
 
 /// How this worker runs.

@@ -79,6 +79,7 @@ impl Sim {
             key_converter: "org.apache.kafka.connect.json.JsonConverter".to_owned(),
             value_converter: "org.apache.kafka.connect.json.JsonConverter".to_owned(),
             header_converter: "org.apache.kafka.connect.storage.SimpleHeaderConverter".to_owned(),
+            converter_versions: Default::default(),
             topic_tracking: true,
             overrides: OverridePolicy::All,
             restart: RestartPolicy::default(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginCatalog, PluginKind};
-use bulkhead_model::{ConnectorName, Instance, TaskId};
+use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
 
 use crate::Herder;
 use crate::api::{
@@ -69,9 +69,9 @@ impl ClusterView {
     }
 
     /// The keys of a plugin as `GET /connector-plugins/{plugin}/config` lists them: of a connector its
-    /// own, then those that every connector has.
-    pub fn plugin_keys(&self, name: &str) -> Result<Vec<ConfigKeyInfo>, Refusal> {
-        plugin_keys(&self.plugins, name)
+    /// own, then those that every connector has. Of several versions the latest that is wanted counts (KIP-891).
+    pub fn plugin_keys(&self, name: &str, wanted: Option<&str>) -> Result<Vec<ConfigKeyInfo>, Refusal> {
+        plugin_keys(&self.plugins, name, wanted)
     }
 }
 
@@ -123,8 +123,11 @@ impl Herder {
 
     /// Unknown if the connector isn't configured or its class isn't installed.
     pub(crate) fn kind(&self, name: &ConnectorName) -> ConnectorKind {
-        let class = self.cluster.get(name).and_then(|connector| connector.config.connector_class());
-        match class.and_then(|class| self.plugins.connector(class).ok()).map(|plugin| plugin.kind) {
+        let config = self.cluster.get(name).map(|connector| &connector.config);
+        let in_any_version = |config: &RawConfig| self.plugins.connector(config.connector_class()?).ok();
+        let plugin =
+            config.and_then(|config| self.plugins.connector_of(config).ok().or_else(|| in_any_version(config)));
+        match plugin.map(|plugin| plugin.kind) {
             Some(PluginKind::Source) => ConnectorKind::Source,
             Some(PluginKind::Sink) => ConnectorKind::Sink,
             None

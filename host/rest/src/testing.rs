@@ -45,6 +45,7 @@ impl MemoryHerder {
         let herder = Self::default();
         herder.state().view.plugins = Arc::new(PluginCatalog::new([
             plugin("io.example.FileSourceConnector", PluginKind::Source, Some("1.0"), &["file", "topic"]),
+            plugin("io.example.FileSourceConnector", PluginKind::Source, Some("0.9"), &["old"]),
             plugin("io.example.JsonConverter", PluginKind::Converter, Some("1.0"), &["schemas"]),
             plugin("io.example.JsonConverter", PluginKind::HeaderConverter, None, &[]),
         ]));
@@ -214,6 +215,7 @@ fn herder_settings() -> bulkhead_herder::Settings {
         key_converter: "io.example.JsonConverter".to_owned(),
         value_converter: "io.example.JsonConverter".to_owned(),
         header_converter: "io.example.JsonConverter".to_owned(),
+        converter_versions: Default::default(),
         topic_tracking: true,
         overrides: bulkhead_model::config::OverridePolicy::All,
         restart: bulkhead_herder::RestartPolicy::default(),

@@ -29,9 +29,9 @@ mod tenant;
 mod v0_1;
 mod wasi;
 
-pub use catalog::BrokenFile;
+pub use catalog::{BrokenFile, Changes, Fault, InstallError, PluginFile, Upload, Uploaded};
 pub use error::Error;
 pub use sandbox::Sandbox;
-pub use settings::{Mode, Settings};
+pub use settings::{Mode, Settings, Uploads};
 pub use stats::{Gauge, InstanceStats, Metric, MetricKind};
 pub use v0_1::{SandboxedConnector, SandboxedSink, SandboxedSource};

@@ -8,20 +8,19 @@ use std::time::Duration;
 
 use bulkhead_model::Instance;
 use bulkhead_pipeline::ports::OffsetStore;
-use futures::future::join_all;
 use wasmtime::component::Linker;
 
 use crate::cache::Cache;
-use crate::catalog::{self, BrokenFile, Catalog, Opener};
+use crate::catalog::{BrokenFile, Changes, InstallError, Installed, Opener, PluginFile, Upload};
 use crate::stats::{Gauge, InstanceStats};
-use crate::{Error, Settings, engine, v0_1, wasi};
+use crate::{Error, Settings, Uploads, engine, v0_1, wasi};
 
 pub(crate) use host::{Host, Limits, Start};
 
 /// All plugins of a worker, and the threads that they run on. Dropping it ends every instance.
 pub struct Sandbox {
     settings: Settings,
-    catalog: Catalog,
+    installed: Arc<Installed>,
     host: Arc<Host>,
 }
 
@@ -36,18 +35,41 @@ impl Sandbox {
         wasi::add_to_linker(&mut linker).map_err(Error::engine)?;
         v0_1::add_to_linker(&mut linker).map_err(Error::engine)?;
         let opener = Arc::new(Opener { engine, linker, cache, host: Arc::clone(&host) });
-        let files = catalog::scan(&settings.plugin_path)?;
-        let opened = join_all(files.into_iter().map(|file| Arc::clone(&opener).open(file))).await;
-        let catalog = Catalog::new(opened);
-        for BrokenFile { path, reason } in &catalog.broken {
-            tracing::warn!(file = %path.display(), reason, "A plugin file cannot be used.");
+        let installed = Arc::new(Installed::open(&settings.plugin_path, opener).await?);
+        if let Some(interval) = settings.scan_interval {
+            installed.keep_looking(interval);
         }
-        Ok(Self { settings, catalog, host })
+        Ok(Self { settings, installed, host })
     }
 
     /// Files on `plugin.path` that are of no use, or not in full, and why.
-    pub fn broken_files(&self) -> &[BrokenFile] {
-        &self.catalog.broken
+    pub fn broken_files(&self) -> Vec<BrokenFile> {
+        self.installed.catalog().broken().collect()
+    }
+
+    /// All files on `plugin.path`.
+    pub fn plugin_files(&self) -> Vec<PluginFile> {
+        self.installed.catalog().files.clone()
+    }
+
+    /// Tells when what is installed changes.
+    pub fn changes(&self) -> Changes {
+        self.installed.changes()
+    }
+
+    /// Looks for changes on `plugin.path` now. A new file counts once it looks the same twice in a row.
+    pub async fn look_again(&self) {
+        self.installed.look_again().await;
+    }
+
+    /// Begins to take a plugin into the first folder of `plugin.path` that can be written to.
+    pub async fn upload(&self) -> Result<Upload, InstallError> {
+        Upload::begin(&self.installed).await
+    }
+
+    /// Whether that is allowed, and up to which size.
+    pub fn uploads(&self) -> Uploads {
+        self.settings.uploads
     }
 
     /// How many instances there are now, and how much memory they have.

@@ -30,6 +30,9 @@ pub struct Settings {
     /// Folders to search for `*.wasm`, and single files.
     pub plugin_path: Vec<PathBuf>,
     pub cache_dir: PathBuf,
+    /// How often to look for new, changed and removed files; none for only at the start.
+    pub scan_interval: Option<Duration>,
+    pub uploads: Uploads,
     /// Threads that guests run on.
     pub threads: usize,
     pub max_instances: u32,
@@ -48,6 +51,16 @@ pub struct Settings {
     pub worker: String,
 }
 
+/// Whether plugins may be handed in through the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uploads {
+    Refused,
+    /// With so many bytes each at most.
+    Taken {
+        max_bytes: u64,
+    },
+}
+
 impl Settings {
     /// The keys that [`Self::parse`] reads, with defaults and documentation.
     pub fn definition() -> ConfigDef {
@@ -60,6 +73,8 @@ impl Settings {
         Ok(Self {
             plugin_path: read.paths(keys::PLUGIN_PATH)?,
             cache_dir: read.cache_dir()?,
+            scan_interval: read.scan_interval()?,
+            uploads: read.uploads()?,
             threads: read.count(keys::THREADS, machine::cores_for_guests())?,
             max_instances: read.count(keys::MAX_INSTANCES, machine::max_instances() as usize)? as u32,
             memory_budget: read.bytes(keys::MEMORY_BUDGET, machine::memory() / 2)?,
@@ -112,6 +127,24 @@ impl Reader<'_> {
     fn paths(&self, key: &'static str) -> Result<Vec<PathBuf>, Error> {
         let parsed = self.parsed(key, |text| Ok(list(text).map(PathBuf::from).collect::<Vec<_>>()))?;
         parsed.ok_or_else(|| Error::setting(key, "is required: folders or `*.wasm` files, comma-separated"))
+    }
+
+    fn scan_interval(&self) -> Result<Option<Duration>, Error> {
+        let interval = self.parsed(keys::SCAN_INTERVAL, |text| match text {
+            "0" => Ok(None),
+            text => milliseconds(text).map(Some),
+        })?;
+        Ok(interval.flatten())
+    }
+
+    fn uploads(&self) -> Result<Uploads, Error> {
+        let enabled = self.parsed(keys::UPLOADS, |text| match text {
+            text if text.eq_ignore_ascii_case("true") => Ok(true),
+            text if text.eq_ignore_ascii_case("false") => Ok(false),
+            _ => Err("is neither true nor false".to_owned()),
+        })?;
+        let max_bytes = self.bytes(keys::UPLOAD_SIZE, 0)?;
+        Ok(if enabled == Some(true) { Uploads::Taken { max_bytes } } else { Uploads::Refused })
     }
 
     fn cache_dir(&self) -> Result<PathBuf, Error> {
@@ -183,12 +216,29 @@ mod tests {
     }
 
     #[test]
+    fn plugins_are_looked_for_again_and_handed_in_only_if_it_is_allowed() {
+        let settings = parse([("plugin.path", "/a")]).unwrap();
+        assert_eq!((settings.scan_interval, settings.uploads), (Some(Duration::from_secs(2)), Uploads::Refused));
+        let properties = [
+            ("plugin.path", "/a"),
+            ("plugin.scan.interval.ms", "0"),
+            ("plugin.upload.enable", "TRUE"),
+            ("plugin.upload.max.bytes", "1k"),
+        ];
+        let settings = parse(properties).unwrap();
+        assert_eq!((settings.scan_interval, settings.uploads), (None, Uploads::Taken { max_bytes: 1024 }));
+    }
+
+    #[test]
     fn a_wrong_value_is_refused_with_its_key() {
         for (key, value, message) in [
             ("sandbox.default.memory", "much", "`much` is no size (bytes, or a number with KiB, MiB or GiB)"),
             ("sandbox.cpu.burst.ms", "0", "`0` is no number of milliseconds above 0"),
             ("sandbox.max.files", "tmp:ro", "`tmp:ro` is no folder rule: the path must be absolute"),
             ("sandbox.default.network", "db", "`db` is no network rule: `host:port` expected"),
+            ("plugin.upload.enable", "perhaps", "`perhaps` is neither true nor false"),
+            ("plugin.upload.max.bytes", "all", "`all` is no size (bytes, or a number with KiB, MiB or GiB)"),
+            ("plugin.scan.interval.ms", "-1", "`-1` is no number of milliseconds above 0"),
             ("sandbox.default.memory", "1GiB", "1073741824 is more than `sandbox.max.memory` (536870912) allows"),
         ] {
             let found = parse([("plugin.path", "/a"), (key, value)]).unwrap_err();

@@ -164,21 +164,21 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
 
     fn report_started(&self, target: TargetState) {
         tracing::info!(?target, "Connector started.");
-        let class = self.config.connector_class().unwrap_or_default();
-        let version = self.shared.version(class);
+        let version = match &self.instance {
+            Some(instance) => instance.version().map(str::to_owned),
+            None => self.version_to_be(),
+        };
         let instance = Instance::Connector(self.name.clone());
         self.shared.report(Event::Started { run: self.run, instance, target, version });
     }
 
+    /// Of a connector that has no instance at present.
+    fn version_to_be(&self) -> Option<String> {
+        self.shared.plugins.catalog().connector_of(&self.config).ok()?.version.clone()
+    }
+
     fn report_reconfiguration(&self) {
         self.shared.report(Event::ReconfigurationWanted { run: self.run, connector: self.name.clone() });
-    }
-}
-
-impl<S: Plugins, C> Shared<S, C> {
-    /// The version of a connector's plugin, as statuses show it.
-    pub(crate) fn version(&self, class: &str) -> Option<String> {
-        self.plugins.catalog().connector(class).ok()?.version.clone()
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod actor;
 mod connector;
+mod missing;
 mod offsets;
 pub mod providers;
 mod resolve;

@@ -9,6 +9,7 @@ use bulkhead_pipeline::ports::{AlteredOffset, Clients, Connector, PluginError, P
 use serde_json::{Map, Value, json};
 
 use crate::Shared;
+use crate::missing::missing;
 
 type Object = Map<String, Value>;
 
@@ -204,10 +205,9 @@ fn refused(error: PluginError) -> OffsetsError {
 
 impl<S: Plugins, C> Shared<S, C> {
     fn kind(&self, config: &RawConfig) -> Result<PluginKind, OffsetsError> {
-        let class = config.connector_class().unwrap_or_default();
-        match self.plugins.catalog().connector(class) {
+        match self.plugins.catalog().connector_of(config) {
             Ok(plugin) => Ok(plugin.kind),
-            Err(_) => Err(OffsetsError::Failed(format!("no connector plugin of class `{class}` is installed"))),
+            Err(unresolved) => Err(OffsetsError::Failed(missing(config, &unresolved))),
         }
     }
 }

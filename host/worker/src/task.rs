@@ -10,7 +10,7 @@ use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
 use bulkhead_pipeline::control::{Observer, Wanted};
 use bulkhead_pipeline::convert::{self, Converters, Role};
-use bulkhead_pipeline::ports::{Clients, Plugins, Purpose};
+use bulkhead_pipeline::ports::{Clients, Plugins, Purpose, SinkTask, SourceTask};
 use bulkhead_pipeline::sink::{DeadLetterSettings, DeadLetters, Decoder, SinkLoop};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, TopicCreation, TopicCreator};
 use bulkhead_pipeline::tolerance::Tolerance;
@@ -18,6 +18,7 @@ use bulkhead_pipeline::transform::Chain;
 use tokio::sync::{mpsc, watch};
 
 use crate::Shared;
+use crate::missing::missing;
 use crate::running::Steering;
 
 /// What [`prepare`] is told.
@@ -104,12 +105,9 @@ async fn run_resolved<S: Plugins, C: Clients>(
     steered: Steered,
     secrets: &Mask,
 ) -> Option<String> {
-    let class = start.connector.connector_class().unwrap_or_default();
-    let kind = match shared.plugins.catalog().connector(class) {
+    let kind = match shared.plugins.catalog().connector_of(&start.connector) {
         Ok(plugin) => plugin.kind,
-        Err(_) => {
-            return Some(format!("no connector plugin of class `{class}` is installed (see plugin.path)"));
-        }
+        Err(unresolved) => return Some(missing(&start.connector, &unresolved)),
     };
     let ended = match kind {
         PluginKind::Sink => run_sink(&shared, &start, steered, secrets).await,
@@ -139,6 +137,7 @@ async fn run_source<S: Plugins, C: Clients>(
     configured.map_err(|error| error.to_string())?;
     let made = Instant::now();
     let task = shared.plugins.source_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let version = task.version().map(str::to_owned);
     let source = SourceLoop {
         id: start.id.clone(),
         task: Arc::new(task),
@@ -147,7 +146,7 @@ async fn run_source<S: Plugins, C: Clients>(
         encoder: Encoder::new(chain, converters),
         topics,
         offsets: shared.offsets.clone(),
-        observer: TaskObserver::new(shared, start, steered.clone(), made),
+        observer: TaskObserver::new(shared, start, version, steered.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         settings: shared.settings.source,
         wanted: steered.wanted,
@@ -166,6 +165,7 @@ async fn run_sink<S: Plugins, C: Clients>(
     let dead_letters = dead_letters(shared, start).await?.map(|queue| queue.with_mask(secrets.clone()));
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
+    let version = task.version().map(str::to_owned);
     let consumer = shared.clients.consumer(&start.id, &start.connector).map_err(|error| error.to_string())?;
     let mut settings = shared.settings.sink;
     let own_limit = start.connector.get("consumer.override.max.poll.records");
@@ -177,7 +177,7 @@ async fn run_sink<S: Plugins, C: Clients>(
         task: Arc::new(task),
         consumer,
         decoder: Decoder::new(converters, chain),
-        observer: TaskObserver::new(shared, start, steered.clone(), made),
+        observer: TaskObserver::new(shared, start, version, steered.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         dead_letters,
         settings,
@@ -236,10 +236,14 @@ struct TaskObserver {
 }
 
 impl TaskObserver {
-    fn new<S: Plugins, C>(shared: &Shared<S, C>, start: &Start, steered: Steered, made: Instant) -> Self {
-        let class = start.connector.connector_class().unwrap_or_default();
-        let (version, events) = (shared.version(class), shared.events.clone());
-        Self { run: start.run, id: start.id.clone(), version, made, steered, events }
+    fn new<S, C>(
+        shared: &Shared<S, C>,
+        start: &Start,
+        version: Option<String>,
+        steered: Steered,
+        made: Instant,
+    ) -> Self {
+        Self { run: start.run, id: start.id.clone(), version, made, steered, events: shared.events.clone() }
     }
 
     fn reached(&self, target: TargetState) {

@@ -1,11 +1,15 @@
 //! What a plugin says of a configuration, in an instance of its own.
 
+use std::sync::Arc;
+
 use bulkhead_model::config::ConfigValue;
+use bulkhead_model::plugin::{CONNECTORS, PluginDesc};
 use bulkhead_model::work::{Validation, ValidationError};
 use bulkhead_model::{ConnectorName, RawConfig};
 use bulkhead_pipeline::ports::{Connector, PluginError, Plugins};
 
 use crate::Shared;
+use crate::missing::missing;
 
 pub(crate) async fn validate<S: Plugins, C>(
     shared: &Shared<S, C>,
@@ -14,11 +18,14 @@ pub(crate) async fn validate<S: Plugins, C>(
     let resolution = shared.look_up(raw).await.map_err(ValidationError::Failed)?;
     let (plugins, config) = (&*shared.plugins, &resolution.apply(raw));
     let catalog = plugins.catalog();
-    let class = config.connector_class().unwrap_or_default();
-    let Ok(plugin) = catalog.connector(class) else {
-        let known: Vec<_> = catalog.iter().map(|plugin| plugin.class.as_str()).collect();
-        let message = format!("no connector plugin of class `{class}`; installed are: {}", known.join(", "));
-        return Err(ValidationError::UnknownClass(message));
+    let plugin = match catalog.connector_of(config) {
+        Ok(plugin) => plugin,
+        Err(unresolved) => {
+            let mut known: Vec<_> = catalog.iter().filter(is_connector).map(|plugin| plugin.class.as_str()).collect();
+            known.dedup();
+            let missing = missing(config, &unresolved);
+            return Err(ValidationError::UnknownClass(format!("{missing}; installed are: {}", known.join(", "))));
+        }
     };
     let refused_grants = plugins.refused_grants(config);
     // What may not be granted isn't, not even for a check; and a plugin can't check what has no value.
@@ -33,6 +40,10 @@ pub(crate) async fn validate<S: Plugins, C>(
         refused_grants,
         resolution,
     })
+}
+
+fn is_connector(plugin: &&Arc<PluginDesc>) -> bool {
+    CONNECTORS.contains(&plugin.kind)
 }
 
 async fn ask<S: Plugins>(plugins: &S, config: &RawConfig) -> Result<Vec<ConfigValue>, PluginError> {

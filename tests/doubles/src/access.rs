@@ -11,6 +11,7 @@ use bulkhead_pipeline::ports::{
     ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins, Purpose, Topics,
 };
 
+use crate::plugin::VERSION;
 use crate::{
     MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedSink, ScriptedSource,
 };
@@ -56,7 +57,7 @@ impl Plugins for ScriptedPlugins {
             class: class.to_owned(),
             aliases: Vec::new(),
             kind,
-            version: Some("1.2.3".to_owned()),
+            version: Some(VERSION.to_owned()),
             documentation: String::new(),
             config: ConfigDef::default(),
         };

@@ -14,6 +14,9 @@ use bulkhead_pipeline::ports::{
 };
 use tokio::sync::Notify;
 
+/// Of all instances here.
+pub(crate) const VERSION: &str = "1.2.3";
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -73,6 +76,10 @@ impl ScriptedConnector {
 }
 
 impl Connector for ScriptedConnector {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     async fn validate(&self, _config: &RawConfig) -> Result<Vec<ConfigValue>, PluginError> {
         Ok(vec![ConfigValue { name: "seen".to_owned(), visible: true, ..ConfigValue::default() }])
     }
@@ -152,6 +159,10 @@ impl ScriptedSource {
 }
 
 impl SourceTask for ScriptedSource {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     async fn start(&self, _config: &RawConfig) -> Result<(), PluginError> {
         lock(&self.log).push("start".to_owned());
         Ok(())
@@ -226,6 +237,10 @@ impl ScriptedSink {
 }
 
 impl SinkTask for ScriptedSink {
+    fn version(&self) -> Option<&str> {
+        Some(VERSION)
+    }
+
     async fn start(&self, _config: &RawConfig) -> Result<(), PluginError> {
         self.note("start", &[]);
         Ok(())

@@ -8,6 +8,9 @@ pub(super) const BOOTSTRAP: &str = "bootstrap.servers";
 pub(super) const KEY_CONVERTER: &str = "key.converter";
 pub(super) const VALUE_CONVERTER: &str = "value.converter";
 pub(super) const HEADER_CONVERTER: &str = "header.converter";
+pub(super) const KEY_CONVERTER_VERSION: &str = "key.converter.plugin.version";
+pub(super) const VALUE_CONVERTER_VERSION: &str = "value.converter.plugin.version";
+pub(super) const HEADER_CONVERTER_VERSION: &str = "header.converter.plugin.version";
 pub(super) const RESTART_POLICY: &str = "restart.policy";
 pub(super) const RESTART_BACKOFF: &str = "restart.backoff.ms";
 pub(super) const RESTART_BACKOFF_MAX: &str = "restart.backoff.max.ms";
@@ -78,6 +81,12 @@ const COMMON: &[Row] = &[
      "Converter of record values for connectors that name none."),
     (HEADER_CONVERTER, Class, Is("org.apache.kafka.connect.storage.SimpleHeaderConverter"), NonEmpty,
      "Converter of header values for connectors that name none."),
+    (KEY_CONVERTER_VERSION, Text, Null, Any,
+     "Version of the key converter, or a range of versions. Without it: the latest."),
+    (VALUE_CONVERTER_VERSION, Text, Null, Any,
+     "Version of the value converter, or a range of versions. Without it: the latest."),
+    (HEADER_CONVERTER_VERSION, Text, Null, Any,
+     "Version of the header converter, or a range of versions. Without it: the latest."),
     (CLIENT_ID, Text, Is(""), Any,
      "What the ids of the worker's own clients begin with. Without it: the group's name."),
     ("topic.creation.enable", Boolean, Is("true"), Any,

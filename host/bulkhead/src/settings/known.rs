@@ -56,13 +56,7 @@ const POINTLESS: &[&str] = &[
 ];
 
 /// Connect's, but not heeded here: whoever sets them should know.
-const WITHOUT_EFFECT: &[&str] = &[
-    "header.converter.plugin.version",
-    "key.converter.plugin.version",
-    "metric.reporters",
-    "rest.extension.classes",
-    "value.converter.plugin.version",
-];
+const WITHOUT_EFFECT: &[&str] = &["metric.reporters", "rest.extension.classes"];
 
 /// Families of the same kind.
 const FAMILIES_WITHOUT_EFFECT: &[&str] = &["listeners.https.", "metrics.context."];

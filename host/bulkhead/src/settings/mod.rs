@@ -14,7 +14,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use bulkhead_herder::{Mode, RestartPolicy};
+use bulkhead_herder::{ConverterVersions, Mode, RestartPolicy};
 use bulkhead_model::config::{ConfigDef, TypedConfig};
 use bulkhead_model::{RawConfig, WorkerId};
 use bulkhead_rest::TopicTracking;
@@ -43,6 +43,7 @@ pub struct WorkerSettings {
     key_converter: String,
     value_converter: String,
     header_converter: String,
+    converter_versions: ConverterVersions,
     restart: RestartPolicy,
 }
 
@@ -130,6 +131,7 @@ impl WorkerSettings {
             }
         };
         let converter = |key| config.text(key).unwrap_or_default().to_owned();
+        let version = |key| config.text(key).map(str::to_owned);
         let settings = Self {
             rest,
             worker,
@@ -138,6 +140,11 @@ impl WorkerSettings {
             key_converter: converter(keys::KEY_CONVERTER),
             value_converter: converter(keys::VALUE_CONVERTER),
             header_converter: converter(keys::HEADER_CONVERTER),
+            converter_versions: ConverterVersions {
+                key: version(keys::KEY_CONVERTER_VERSION),
+                value: version(keys::VALUE_CONVERTER_VERSION),
+                header: version(keys::HEADER_CONVERTER_VERSION),
+            },
             restart: restart_policy(&config),
         };
         Ok((settings, config))
@@ -155,6 +162,7 @@ impl WorkerSettings {
             key_converter: self.key_converter.clone(),
             value_converter: self.value_converter.clone(),
             header_converter: self.header_converter.clone(),
+            converter_versions: self.converter_versions.clone(),
             topic_tracking: self.rest.topic_tracking != TopicTracking::Off,
             overrides: self.kafka.overrides().clone(),
             restart: self.restart,

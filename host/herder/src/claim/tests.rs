@@ -155,6 +155,7 @@ fn settings(exactly_once: ExactlyOnce) -> Settings {
         key_converter: String::new(),
         value_converter: String::new(),
         header_converter: String::new(),
+        converter_versions: Default::default(),
         topic_tracking: true,
         restart: RestartPolicy::default(),
         overrides: OverridePolicy::All,

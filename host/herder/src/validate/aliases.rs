@@ -49,10 +49,11 @@ struct Section<'a> {
 impl Section<'_> {
     fn entries(&self) -> Vec<Entry> {
         let mut class = self.class();
-        let plugin = resolve_class(&mut class, self.case.catalog, self.family.kind);
+        let latest = resolve_class(&mut class, self.case.catalog, self.family.kind);
         self.check_negate(&mut class);
+        let (version, plugin) = self.version(latest);
         let own = plugin.map_or_else(Vec::new, |plugin| self.own(plugin));
-        [class, self.version(plugin)].into_iter().chain(own).collect()
+        [class, version].into_iter().chain(own).collect()
     }
 
     fn class(&self) -> Entry {
@@ -65,15 +66,16 @@ impl Section<'_> {
         entry
     }
 
-    fn version(&self, plugin: Option<&PluginDesc>) -> Entry {
-        let installed = plugin.and_then(|plugin| plugin.version.as_deref());
-        let default = installed.map_or(DefaultValue::Null, |version| DefaultValue::Value(version.to_owned()));
+    /// The key, and the plugin in the version that it asks for.
+    fn version(&self, latest: Option<&PluginDesc>) -> (Entry, Option<&PluginDesc>) {
+        let version = latest.and_then(|plugin| plugin.version.as_deref());
+        let default = version.map_or(DefaultValue::Null, |version| DefaultValue::Value(version.to_owned()));
         let documentation = format!("Version of the {} {}.", self.family.word.to_lowercase(), self.alias);
         let key = ConfigKey::new("plugin.version", ConfigType::String, default, Importance::High, &documentation);
         let display = format!("{} version for {}", self.family.word, self.alias);
         let mut entry = self.entry(key.with_group("", 1, Width::Long, &display), 1);
-        self.case.check_version(&mut entry, plugin);
-        entry
+        let plugin = self.case.check_version(&mut entry, latest);
+        (entry, plugin)
     }
 
     fn own(&self, plugin: &PluginDesc) -> Vec<Entry> {

@@ -1,7 +1,7 @@
 //! The keys that every connector has, and those that every source or sink has.
 
 use bulkhead_model::config::ConfigKey;
-use bulkhead_model::plugin::{PluginDesc, PluginKind};
+use bulkhead_model::plugin::{CONNECTOR_VERSION, PluginCatalog, PluginDesc, PluginKind};
 
 use super::definitions::{self, Versions};
 use super::infos::Entry;
@@ -9,7 +9,6 @@ use super::judge::Case;
 use super::plugins::{Defaults, classes, resolve_class};
 
 pub(super) const CONNECTOR_CLASS: &str = "connector.class";
-pub(super) const CONNECTOR_VERSION: &str = "connector.plugin.version";
 
 /// How many of the keys are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +20,8 @@ pub(super) enum Extent {
 }
 
 /// The definitions alone, without the converters of any worker.
-pub(super) fn keys(plugin: &PluginDesc) -> Vec<ConfigKey> {
-    let versions = Versions { connector: plugin.version.clone(), ..Versions::default() };
+pub(super) fn keys(catalog: &PluginCatalog, plugin: &PluginDesc) -> Vec<ConfigKey> {
+    let versions = Versions { connector: latest(catalog, plugin), ..Versions::default() };
     definitions(plugin.kind, &Defaults::default(), versions, Extent::OfKind)
 }
 
@@ -43,8 +42,9 @@ fn definitions(kind: PluginKind, defaults: &Defaults, versions: Versions, extent
 /// The definitions applied to a configuration.
 pub(super) fn entries(case: &Case<'_>, extent: Extent) -> Vec<Entry> {
     let chosen = CONVERTERS.each_ref().map(|converter| case.converter(converter));
-    let [key_converter, value_converter, header_converter] = chosen.map(|plugin| plugin?.version.clone());
-    let connector = case.plugin.version.clone();
+    let [key_converter, value_converter, header_converter] =
+        [0, 1, 2].map(|place: usize| case.default_version(&CONVERTERS[place], chosen[place]));
+    let connector = latest(case.catalog, case.plugin);
     let versions = Versions { connector, key_converter, value_converter, header_converter };
     let definitions = definitions(case.plugin.kind, &case.defaults, versions, extent);
     let mut entries: Vec<_> = definitions.into_iter().map(|key| case.entry(key)).collect();
@@ -75,6 +75,7 @@ struct ConverterKey {
     version_key: &'static str,
     kind: PluginKind,
     default: fn(&Defaults) -> &str,
+    default_version: fn(&Defaults) -> &Option<String>,
 }
 
 const CONVERTERS: [ConverterKey; 3] = [
@@ -83,22 +84,37 @@ const CONVERTERS: [ConverterKey; 3] = [
         version_key: "key.converter.plugin.version",
         kind: PluginKind::Converter,
         default: |defaults| &defaults.key_converter,
+        default_version: |defaults| &defaults.versions.key,
     },
     ConverterKey {
         key: "value.converter",
         version_key: "value.converter.plugin.version",
         kind: PluginKind::Converter,
         default: |defaults| &defaults.value_converter,
+        default_version: |defaults| &defaults.versions.value,
     },
     ConverterKey {
         key: "header.converter",
         version_key: "header.converter.plugin.version",
         kind: PluginKind::HeaderConverter,
         default: |defaults| &defaults.header_converter,
+        default_version: |defaults| &defaults.versions.header,
     },
 ];
 
+/// What a connector gets that asks for no version.
+fn latest(catalog: &PluginCatalog, plugin: &PluginDesc) -> Option<String> {
+    catalog.resolve(&plugin.class, &[plugin.kind]).ok()?.version.clone()
+}
+
 impl<'a> Case<'a> {
+    /// What the worker wants of its own converter; of one that the connector names, the latest.
+    fn default_version(&self, converter: &ConverterKey, plugin: Option<&PluginDesc>) -> Option<String> {
+        let of_worker =
+            (converter.default_version)(&self.defaults).as_ref().filter(|_| self.text(converter.key).is_none());
+        of_worker.cloned().or_else(|| plugin?.version.clone())
+    }
+
     fn converter(&self, converter: &ConverterKey) -> Option<&'a PluginDesc> {
         let class = self.text(converter.key).unwrap_or((converter.default)(&self.defaults));
         self.catalog.resolve(class.trim(), &[converter.kind]).ok().map(AsRef::as_ref)

@@ -9,19 +9,35 @@ use super::judge::Case;
 /// Key, value or header converter.
 pub(super) struct Role {
     pub(super) key: &'static str,
+    version_key: &'static str,
     pub(super) kind: PluginKind,
     /// What `converter.type` says.
     name: &'static str,
 }
 
-pub(super) const KEY: Role = Role { key: "key.converter", kind: PluginKind::Converter, name: "key" };
-pub(super) const VALUE: Role = Role { key: "value.converter", kind: PluginKind::Converter, name: "value" };
-pub(super) const HEADER: Role = Role { key: "header.converter", kind: PluginKind::HeaderConverter, name: "header" };
+pub(super) const KEY: Role = Role {
+    key: "key.converter",
+    version_key: "key.converter.plugin.version",
+    kind: PluginKind::Converter,
+    name: "key",
+};
+pub(super) const VALUE: Role = Role {
+    key: "value.converter",
+    version_key: "value.converter.plugin.version",
+    kind: PluginKind::Converter,
+    name: "value",
+};
+pub(super) const HEADER: Role = Role {
+    key: "header.converter",
+    version_key: "header.converter.plugin.version",
+    kind: PluginKind::HeaderConverter,
+    name: "header",
+};
 
 /// Nothing for the worker's own converter: its keys are not the connector's to set.
 pub(super) fn entries(case: &Case<'_>, role: &Role) -> Vec<Entry> {
     let named = case.text(role.key);
-    let plugin = named.and_then(|class| case.catalog.resolve(class.trim(), &[role.kind]).ok());
+    let plugin = named.and_then(|class| case.plugin_in_version(class, role.kind, role.version_key).ok());
     plugin.map_or_else(Vec::new, |plugin| entries_of(case, role, plugin))
 }
 

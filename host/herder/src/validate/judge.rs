@@ -2,12 +2,12 @@
 
 use bulkhead_model::ConfigPatch;
 use bulkhead_model::config::{ConfigType, ConfigValue, Given, OverridePolicy};
-use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
+use bulkhead_model::plugin::{CONNECTOR_VERSION, PluginCatalog, PluginDesc, PluginKind, Unresolved};
 use bulkhead_model::work::Validation;
 
 use super::infos::{ConfigInfos, Entry};
 use super::plugins::Defaults;
-use super::{aliases, common, converters, overrides, sandbox, sink, source, version};
+use super::{aliases, common, converters, overrides, sandbox, sink, source};
 
 /// A configuration and what is known around it.
 pub(super) struct Case<'a> {
@@ -31,19 +31,29 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Judges a `plugin.version` key against what is installed.
-    pub(super) fn check_version(&self, entry: &mut Entry, plugin: Option<&PluginDesc>) {
-        let installed = plugin.and_then(|plugin| plugin.version.as_deref());
-        entry.value.recommended = installed.into_iter().map(str::to_owned).collect();
-        let Some(wanted) = self.text(entry.name()).filter(|_| plugin.is_some()) else {
-            return;
-        };
-        if !installed.is_some_and(|installed| version::matches(wanted, installed)) {
-            let installed = installed.unwrap_or("undefined");
-            entry.error(format!(
-                "Invalid value {wanted} for configuration {}: The installed version is {installed}",
-                entry.name().to_owned()
-            ));
+    /// The class that is meant, in the version that the key of that name asks for; in the latest, if it asks for none.
+    pub(super) fn plugin_in_version(
+        &self,
+        class: &str,
+        kind: PluginKind,
+        version_key: &str,
+    ) -> Result<&'a PluginDesc, Unresolved> {
+        self.catalog.resolve_version(class.trim(), &[kind], self.text(version_key)).map(AsRef::as_ref)
+    }
+
+    /// Judges a `plugin.version` key against what is installed of a class. If that has the wanted version, it is
+    /// what is returned.
+    pub(super) fn check_version(&self, entry: &mut Entry, of: Option<&PluginDesc>) -> Option<&'a PluginDesc> {
+        let PluginDesc { class, kind, .. } = of?;
+        entry.value.recommended = self.catalog.versions(class, &[*kind]);
+        match self.plugin_in_version(class, *kind, entry.name()) {
+            Ok(plugin) => Some(plugin),
+            Err(Unresolved::NoSuchVersion(other)) => {
+                let wanted = self.text(entry.name()).unwrap_or_default();
+                entry.error(format!("Invalid value {wanted} for configuration {}: {other}", entry.name().to_owned()));
+                None
+            }
+            Err(Unresolved::Unknown | Unresolved::Ambiguous(_)) => None,
         }
     }
 }
@@ -51,7 +61,7 @@ impl<'a> Case<'a> {
 /// The answer for a connector whose wanted version isn't installed: the plugin can't be asked.
 pub(super) fn wrong_version(case: &Case<'_>) -> Option<ConfigInfos> {
     let mut entries = common::entries(case, common::Extent::Shared);
-    let version = entries.iter().find(|entry| entry.name() == common::CONNECTOR_VERSION)?;
+    let version = entries.iter().find(|entry| entry.name() == CONNECTOR_VERSION)?;
     let error = version.value.errors.first()?.clone();
     entries.iter_mut().find(|entry| entry.name() == common::CONNECTOR_CLASS)?.error(error);
     Some(answer(case, Vec::new(), entries, Vec::new()))

@@ -17,12 +17,10 @@ mod requests;
 mod sandbox;
 mod sink;
 mod source;
-mod version;
 
 pub use infos::{ConfigInfo, ConfigInfos, ConfigKeyInfo, ConfigValueInfo};
 pub(crate) use plugins::plugin_keys;
 pub(crate) use requests::{Preparation, Submission};
-pub use version::matches as version_matches;
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,11 @@
 //! What the catalog of plugins contributes: classes, versions, recommendations.
 
-use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind, Unresolved};
+use bulkhead_model::plugin::{NoSuchVersion, PluginCatalog, PluginDesc, PluginKind, Unresolved};
 
 use super::infos::{ConfigKeyInfo, Entry};
 use super::{common, sandbox};
-use crate::Settings;
 use crate::api::Refusal;
+use crate::{ConverterVersions, Settings};
 
 /// The converters of a connector that names none; empty where no worker is meant.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,7 @@ pub(crate) struct Defaults {
     pub(crate) key_converter: String,
     pub(crate) value_converter: String,
     pub(crate) header_converter: String,
+    pub(crate) versions: ConverterVersions,
 }
 
 impl Defaults {
@@ -21,6 +22,7 @@ impl Defaults {
             key_converter: settings.key_converter.clone(),
             value_converter: settings.value_converter.clone(),
             header_converter: settings.header_converter.clone(),
+            versions: settings.converter_versions.clone(),
         }
     }
 }
@@ -34,13 +36,19 @@ const ALL_KINDS: [PluginKind; 6] = [
     PluginKind::HeaderConverter,
 ];
 
-/// The keys of a plugin. A connector's own come first and replace common ones of the same name.
-pub(crate) fn plugin_keys(catalog: &PluginCatalog, name: &str) -> Result<Vec<ConfigKeyInfo>, Refusal> {
-    let plugin = catalog.resolve(name, &ALL_KINDS).map_err(|unresolved| not_found(name, &unresolved))?;
+/// The keys of a plugin, in the latest of the wanted versions. A connector's own come first and replace common ones of
+/// the same name.
+pub(crate) fn plugin_keys(
+    catalog: &PluginCatalog,
+    name: &str,
+    wanted: Option<&str>,
+) -> Result<Vec<ConfigKeyInfo>, Refusal> {
+    let plugin =
+        catalog.resolve_version(name, &ALL_KINDS, wanted).map_err(|unresolved| not_found(name, &unresolved))?;
     let own = plugin.config.keys.iter().filter(|key| !key.internal);
     let mut keys: Vec<_> = own.map(ConfigKeyInfo::from).collect();
     if matches!(plugin.kind, PluginKind::Source | PluginKind::Sink) {
-        let shared = common::keys(plugin).into_iter().chain(sandbox::keys());
+        let shared = common::keys(catalog, plugin).into_iter().chain(sandbox::keys());
         let missing: Vec<_> = shared.filter(|key| plugin.config.get(&key.name).is_none()).collect();
         keys.extend(missing.iter().map(ConfigKeyInfo::from));
     }
@@ -53,10 +61,14 @@ fn not_found(name: &str, unresolved: &Unresolved) -> Refusal {
         Unresolved::Ambiguous(classes) => {
             Refusal::NotFound(format!("Plugin {name} may be any of {}; use the full name.", classes.join(", ")))
         }
+        Unresolved::NoSuchVersion(NoSuchVersion { wanted, malformed: _, installed }) => Refusal::BadRequest(format!(
+            "Plugin {name} not found that matches the version range {wanted}, available versions: [{}]",
+            installed.join(", ")
+        )),
     }
 }
 
-/// Replaces the class an entry names by its full name; the error is on the entry.
+/// Replaces the class an entry names by its full name; the error is on the entry. What is found is the latest version.
 pub(super) fn resolve_class<'a>(
     entry: &mut Entry,
     catalog: &'a PluginCatalog,
@@ -72,6 +84,7 @@ pub(super) fn resolve_class<'a>(
             let reason = match unresolved {
                 Unresolved::Unknown => "Class could not be found".to_owned(),
                 Unresolved::Ambiguous(classes) => format!("Class may be any of {}", classes.join(", ")),
+                Unresolved::NoSuchVersion(other) => other.to_string(),
             };
             entry.value.value = None;
             entry.error(format!("Invalid value {class} for configuration {}: {reason}", entry.name().to_owned()));
@@ -80,7 +93,10 @@ pub(super) fn resolve_class<'a>(
     }
 }
 
-/// The names of all plugins of a kind.
+/// The names of all classes of a kind.
 pub(super) fn classes(catalog: &PluginCatalog, kind: PluginKind) -> Vec<String> {
-    catalog.iter().filter(|plugin| plugin.kind == kind).map(|plugin| plugin.class.clone()).collect()
+    let mut classes: Vec<_> =
+        catalog.iter().filter(|plugin| plugin.kind == kind).map(|plugin| plugin.class.clone()).collect();
+    classes.dedup();
+    classes
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_model::plugin::{PluginDesc, Unresolved};
+use bulkhead_model::plugin::{CONNECTOR_VERSION, PluginDesc, Unresolved};
 use bulkhead_model::work::{Command, Validation, ValidationError};
 use bulkhead_model::{ConfigPatch, ConnectorName};
 
@@ -57,11 +57,13 @@ impl Herder {
                 "Connector config contains no connector type (connector.class)".to_owned(),
             ));
         };
-        let plugin = match self.plugins.connector(class.trim()) {
-            Ok(plugin) => Arc::clone(plugin),
+        let latest = match self.plugins.connector(class.trim()) {
+            Ok(plugin) => plugin,
             Err(unresolved) => return Err(Refusal::BadRequest(self.unknown_class(class, &unresolved))),
         };
-        let submission = Submission { config, plugin };
+        let wanted = config.get(CONNECTOR_VERSION).and_then(Option::as_deref);
+        let plugin = self.plugins.resolve_version(&latest.class, &[latest.kind], wanted).unwrap_or(latest);
+        let submission = Submission { plugin: Arc::clone(plugin), config };
         match wrong_version(&self.case(&submission)) {
             Some(infos) => Ok(Preparation::Answer(infos)),
             None => Ok(Preparation::Ask(submission)),
@@ -79,6 +81,7 @@ impl Herder {
             Unresolved::Ambiguous(classes) => {
                 format!("Connector class {class} may be any of {}; use the full name", classes.join(", "))
             }
+            Unresolved::NoSuchVersion(other) => format!("Connector class {class}: {other}"),
         }
     }
 

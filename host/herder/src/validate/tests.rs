@@ -10,6 +10,7 @@ use bulkhead_model::work::Validation;
 use super::infos::ConfigInfos;
 use super::judge::{Case, judge, wrong_version};
 use super::plugins::{Defaults, plugin_keys};
+use crate::ConverterVersions;
 
 const JSON: &str = "org.apache.kafka.connect.json.JsonConverter";
 const SIMPLE: &str = "org.apache.kafka.connect.storage.SimpleHeaderConverter";
@@ -34,6 +35,11 @@ fn plugin(class: &str, kind: PluginKind, keys: Vec<ConfigKey>) -> PluginDesc {
     }
 }
 
+/// The same in another version, with keys of its own.
+fn older(plugin: PluginDesc, keys: Vec<ConfigKey>) -> PluginDesc {
+    PluginDesc { version: Some("1.1".to_owned()), config: ConfigDef { keys }, ..plugin }
+}
+
 fn source_keys() -> Vec<ConfigKey> {
     vec![
         key("topic", ConfigType::String, DefaultValue::Required).with_validator(Validator::NonEmpty),
@@ -44,9 +50,15 @@ fn source_keys() -> Vec<ConfigKey> {
 
 fn catalog() -> PluginCatalog {
     let schemas = key("schemas.enable", ConfigType::Boolean, value("true")).with_group("Schemas", 0, Width::Medium, "");
+    let required = |name: &str| vec![key(name, ConfigType::String, DefaultValue::Required)];
+    let source = plugin("a.FileSourceConnector", PluginKind::Source, source_keys());
+    let router = plugin(ROUTER, PluginKind::Transformation, Vec::new());
     PluginCatalog::new([
-        plugin("a.FileSourceConnector", PluginKind::Source, source_keys()),
+        older(source.clone(), required("file")),
+        source,
         plugin("a.FileSinkConnector", PluginKind::Sink, Vec::new()),
+        older(plugin(JSON, PluginKind::Converter, Vec::new()), required("old")),
+        older(router, required("pattern")),
         plugin(
             JSON,
             PluginKind::Converter,
@@ -106,11 +118,15 @@ fn judged(
     refused_grants: Vec<ConfigValue>,
 ) -> ConfigInfos {
     let catalog = catalog();
-    let plugin = Arc::clone(catalog.iter().find(|plugin| plugin.kind == kind).unwrap());
+    let plugin = catalog.iter().find(|plugin| plugin.kind == kind).unwrap();
+    let wanted = config.get("connector.plugin.version").and_then(Option::as_deref);
+    let latest = catalog.connector(&plugin.class).unwrap();
+    let plugin = Arc::clone(catalog.resolve_version(&plugin.class, &[kind], wanted).unwrap_or(latest));
     let defaults = Defaults {
         key_converter: JSON.to_owned(),
         value_converter: JSON.to_owned(),
         header_converter: SIMPLE.to_owned(),
+        versions: ConverterVersions::default(),
     };
     let policy = OverridePolicy::All;
     let case = Case { catalog: &catalog, defaults, plugin: &plugin, config, overrides: &policy, in_cluster };
@@ -226,6 +242,69 @@ fn a_wrong_version_is_reported_on_the_class_too() {
     assert_eq!(errors(&source(&[("connector.plugin.version", Some("[1.0,2.0)"))])), "0: ");
 }
 
+fn recommended(infos: &ConfigInfos, name: &str) -> String {
+    let values = infos.configs.iter().filter_map(|config| config.value.as_ref());
+    values.into_iter().find(|value| value.name == name).unwrap().recommended_values.join(" ")
+}
+
+fn default(infos: &ConfigInfos, name: &str) -> Option<String> {
+    let keys = infos.configs.iter().filter_map(|config| config.definition.as_ref());
+    keys.into_iter().find(|key| key.name == name).and_then(|key| key.default_value.clone())
+}
+
+#[test]
+fn the_version_that_is_wanted_has_its_own_keys() {
+    let version = |wanted| errors(&source(&[("connector.plugin.version", Some(wanted))]));
+    assert_eq!(version("latest"), "0: ");
+    assert_eq!(version("1.1"), "1: file 1");
+    assert_eq!(version("(,1.2)"), "1: file 1");
+    let old = source(&[("connector.plugin.version", Some("1.1")), ("file", Some("f"))]);
+    assert_eq!((errors(&old), shown(&old, "connector.plugin.version").as_deref()), ("0: ".to_owned(), Some("1.1")));
+    assert_eq!(default(&old, "connector.plugin.version").as_deref(), Some("1.2"));
+}
+
+#[test]
+fn all_versions_that_are_installed_are_recommended() {
+    let infos = source(&[("transforms", Some("r")), ("transforms.r.type", Some(ROUTER))]);
+    for key in ["connector.plugin.version", "key.converter.plugin.version", "transforms.r.plugin.version"] {
+        assert_eq!(recommended(&infos, key), "1.1 1.2", "{key}");
+        assert_eq!(default(&infos, key).as_deref(), Some("1.2"), "{key}");
+    }
+    assert_eq!(recommended(&infos, "header.converter.plugin.version"), "1.2");
+    assert_eq!(recommended(&infos, "transforms.r.type"), ROUTER);
+    assert_eq!(recommended(&infos, "key.converter"), JSON);
+}
+
+#[test]
+fn converters_and_transformations_have_the_keys_of_their_version() {
+    let of_converter = |wanted| {
+        let version = ("value.converter.plugin.version", Some(wanted));
+        errors(&source(&[("value.converter", Some(JSON)), version]))
+    };
+    assert_eq!(of_converter("latest"), "0: ");
+    assert_eq!(of_converter("[1.1]"), "1: value.converter.old 1");
+    assert_eq!(of_converter("3"), "1: value.converter.plugin.version 1");
+    assert_eq!(of_converter("["), "1: value.converter.plugin.version 1");
+    let of_transformation = |wanted| {
+        let transforms = [("transforms", Some("r")), ("transforms.r.type", Some(ROUTER))];
+        let version = ("transforms.r.plugin.version", Some(wanted));
+        errors(&source(&[transforms[0], transforms[1], version]))
+    };
+    assert_eq!(of_transformation("1.1"), "1: transforms.r.pattern 1");
+    assert_eq!(of_transformation("latest"), "2: transforms.r.regex 2");
+    assert_eq!(of_transformation("3"), "1: transforms.r.plugin.version 1");
+}
+
+#[test]
+fn a_version_that_is_not_there_is_answered_with_those_that_are() {
+    let infos = source(&[("connector.plugin.version", Some("9999.1"))]);
+    let values = infos.configs.iter().filter_map(|config| config.value.as_ref());
+    let errors: Vec<_> = values.flat_map(|value| &value.errors).collect();
+    let expected = "Invalid value 9999.1 for configuration connector.plugin.version: \
+                    version 9999.1 is not installed (installed: 1.1, 1.2)";
+    assert_eq!(errors, [expected, expected]);
+}
+
 #[test]
 fn a_transformation_has_a_section_of_its_own() {
     let type_key = ("transforms.r.type", Some(ROUTER));
@@ -295,11 +374,16 @@ fn a_password_is_hidden() {
 #[test]
 fn the_keys_of_a_connector_are_its_own_and_then_the_common_ones() {
     let names = |name: &str| -> Vec<String> {
-        plugin_keys(&catalog(), name).unwrap().into_iter().map(|key| key.name).collect()
+        plugin_keys(&catalog(), name, None).unwrap().into_iter().map(|key| key.name).collect()
     };
     let source = names("FileSource");
     assert_eq!(source[..4], ["topic", "batch.size", "password", "name"]);
     assert!(source.contains(&"transaction.boundary".to_owned()) && !source.contains(&"topics".to_owned()));
     assert_eq!(names("RegexRouter"), ["regex"]);
-    assert_eq!(plugin_keys(&catalog(), "Nothing").unwrap_err().status(), 404);
+    let keys = |wanted| plugin_keys(&catalog(), "RegexRouter", Some(wanted));
+    assert_eq!(keys("[1.0,1.2)").unwrap()[0].name, "pattern");
+    let error = keys("3").unwrap_err();
+    let expected = "Plugin RegexRouter not found that matches the version range 3, available versions: [1.1, 1.2]";
+    assert_eq!((error.status(), error.to_string().as_str()), (400, expected));
+    assert_eq!(plugin_keys(&catalog(), "Nothing", None).unwrap_err().status(), 404);
 }

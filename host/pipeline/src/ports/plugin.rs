@@ -64,6 +64,8 @@ pub type AlteredOffset = (Map<String, Value>, Option<Map<String, Value>>);
 
 /// A connector: plans the work.
 pub trait Connector: Send + Sync + 'static {
+    /// That of the plugin it is an instance of, as statuses show it (KIP-891).
+    fn version(&self) -> Option<&str>;
     /// Verdicts on a configuration; may be called without `start` before.
     fn validate(&self, config: &RawConfig) -> impl Future<Output = Result<Vec<ConfigValue>, PluginError>> + Send;
     fn start(&self, config: &RawConfig) -> impl Future<Output = Result<(), PluginError>> + Send;
@@ -89,6 +91,8 @@ pub trait Connector: Send + Sync + 'static {
 
 /// One task of a source.
 pub trait SourceTask: Send + Sync + 'static {
+    /// As [`Connector::version`].
+    fn version(&self) -> Option<&str>;
     fn start(&self, config: &RawConfig) -> impl Future<Output = Result<(), PluginError>> + Send;
     /// The next records; an empty batch if there were none within the wait. The batch has been checked.
     fn poll(&self, limits: PollLimits) -> impl Future<Output = Result<SourceBatch, PluginError>> + Send;
@@ -105,6 +109,8 @@ pub trait SourceTask: Send + Sync + 'static {
 
 /// One task of a sink. Calls come one at a time.
 pub trait SinkTask: Send + Sync + 'static {
+    /// As [`Connector::version`].
+    fn version(&self) -> Option<&str>;
     fn start(&self, config: &RawConfig) -> impl Future<Output = Result<(), PluginError>> + Send;
     fn open(&self, partitions: &[TopicPartition]) -> impl Future<Output = Result<(), PluginError>> + Send;
     fn close(&self, partitions: &[TopicPartition]) -> impl Future<Output = Result<(), PluginError>> + Send;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bulkhead_herder::api::{Reply, Request};
-use bulkhead_herder::validate::{ConfigInfos, ConfigKeyInfo, version_matches};
+use bulkhead_herder::validate::{ConfigInfos, ConfigKeyInfo};
 use bulkhead_model::ConfigPatch;
-use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
+use bulkhead_model::plugin::{CONNECTORS, PluginCatalog, PluginDesc, PluginKind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,16 +18,6 @@ use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::path::Plugin;
 use crate::query::{Parameters, is_true};
-
-const CONNECTORS: [PluginKind; 2] = [PluginKind::Sink, PluginKind::Source];
-const EVERY_KIND: [PluginKind; 6] = [
-    PluginKind::Sink,
-    PluginKind::Source,
-    PluginKind::Transformation,
-    PluginKind::Predicate,
-    PluginKind::Converter,
-    PluginKind::HeaderConverter,
-];
 
 /// `PluginInfo`.
 #[derive(Serialize, ToSchema)]
@@ -70,11 +60,7 @@ pub(super) async fn config(
     Plugin(name): Plugin,
     query: Parameters,
 ) -> Result<Json<Vec<ConfigKeyInfo>>, Error> {
-    let view = app.view();
-    if let Some(version) = query.get("version") {
-        check_version(&view.plugins, &name, version)?;
-    }
-    Ok(Json(view.plugin_keys(&name)?))
+    Ok(Json(app.view().plugin_keys(&name, query.get("version"))?))
 }
 
 /// `PUT /connector-plugins/{plugin}/config/validate`
@@ -97,19 +83,6 @@ pub(super) async fn validate(
         Reply::Validated(infos) => Ok(Json(infos)),
         _ => Err(Error::unexpected()),
     }
-}
-
-/// A version is `latest`, a version or a range (KIP-891). An unknown plugin is for others to report.
-fn check_version(catalog: &PluginCatalog, name: &str, version: &str) -> Result<(), Error> {
-    let Ok(plugin) = catalog.resolve(name, &EVERY_KIND) else { return Ok(()) };
-    let installed = plugin.version.as_deref();
-    if version == "latest" || installed.is_some_and(|installed| version_matches(version, installed)) {
-        return Ok(());
-    }
-    let available = installed.unwrap_or_default();
-    Err(Error::bad_request(format!(
-        "Plugin {name} not found that matches the version range {version}, available versions: [{available}]"
-    )))
 }
 
 /// A client that asks about one plugin and sends the configuration of another has mixed something up.
@@ -142,7 +115,10 @@ mod tests {
     #[tokio::test]
     async fn connectors_are_listed_and_on_request_all_plugins() {
         let client = Client::new();
-        let connectors = r#"200 [{"class":"io.example.FileSourceConnector","type":"source","version":"1.0"}]"#;
+        let connector = |version: &str| {
+            format!(r#"{{"class":"io.example.FileSourceConnector","type":"source","version":"{version}"}}"#)
+        };
+        let connectors = format!("200 [{},{}]", connector("0.9"), connector("1.0"));
         for query in ["", "?connectorsOnly=true", "?connectorsOnly=", "?connectorsOnly"] {
             assert_eq!(client.ask(&format!("GET /connector-plugins{query}"), "").await, connectors, "{query}");
         }
@@ -163,6 +139,10 @@ mod tests {
             assert!(source.starts_with(r#"200 [{"name":"file","#), "{source}");
             assert!(source.contains(r#"{"name":"tasks.max","type":"INT","#), "{source}");
         }
+        for version in ["0.9", "(,1)"] {
+            let source = client.ask(&format!("GET /connector-plugins/FileSource/config?version={version}"), "").await;
+            assert!(source.starts_with(r#"200 [{"name":"old","#), "{source}");
+        }
     }
 
     #[tokio::test]
@@ -171,7 +151,7 @@ mod tests {
         for version in ["9999.1", "%5B2,3%29", "", "nonsense"] {
             let answer = client.send(&format!("GET /connector-plugins/FileSource/config?version={version}"), "").await;
             assert_eq!(answer.status, 400, "{version}");
-            assert!(answer.message().ends_with("available versions: [1.0]"));
+            assert!(answer.message().ends_with("available versions: [0.9, 1.0]"));
         }
         for plugin in ["no.such.Plugin", "%20", "filesource"] {
             let answer = client.send(&format!("GET /connector-plugins/{plugin}/config"), "").await;

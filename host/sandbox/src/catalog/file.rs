@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
 use bulkhead_model::{ConnectorName, Instance};
 use bulkhead_pipeline::ports::PluginError;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use super::{BrokenFile, Manifest, Plugins, version};
+use super::pace::Pace;
+use super::{Manifest, Plugins, version};
 use crate::cache::{self, Cache};
 use crate::grant::Grant;
 use crate::instance::{Budget, Op};
@@ -34,16 +34,10 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// Compiles a file, or takes its code from the cache, and asks it for its manifest.
-    pub(crate) async fn open(self: Arc<Self>, path: PathBuf) -> Result<Plugins, BrokenFile> {
-        let opened = Arc::clone(&self).try_open(path.clone()).await;
-        opened.map_err(|reason| BrokenFile { path, reason })
-    }
-
-    async fn try_open(self: Arc<Self>, path: PathBuf) -> Result<Plugins, String> {
+    /// Compiles what is in a file, or takes its code from the cache, and asks it for its manifest.
+    pub(crate) async fn open(self: Arc<Self>, path: PathBuf, bytes: Vec<u8>, pace: Pace) -> Result<Plugins, String> {
         let this = Arc::clone(&self);
-        let file = path.clone();
-        let compiled = tokio::task::spawn_blocking(move || this.compile(&file)).await;
+        let compiled = pace.work(move || this.compile(&bytes)).await;
         let compiled = compiled.map_err(|panic| format!("cannot be compiled: {panic}"))??;
         let initial_memory = initial_memory(&compiled.component)?;
         let pre = self.linker.instantiate_pre(&compiled.component).map_err(|error| missing(&error))?;
@@ -53,23 +47,23 @@ impl Opener {
             None => {
                 let manifest = self.ask(&path, &pre, &indices, initial_memory).await?;
                 let (this, component, kept) = (Arc::clone(&self), compiled.component, manifest.clone());
-                let store = move || this.cache.store(&compiled.digest, &component, &kept);
-                tokio::task::spawn_blocking(store).await.map_err(|panic| panic.to_string())?;
+                let digest = compiled.digest.clone();
+                let store = move || this.cache.store(&digest, &component, &kept);
+                pace.work(store).await.map_err(|panic| panic.to_string())?;
                 manifest
             }
         };
-        Ok(Plugins { path, pre, indices, manifest, initial_memory })
+        Ok(Plugins { path, digest: compiled.digest, pre, indices, manifest, initial_memory })
     }
 
-    fn compile(&self, path: &Path) -> Result<Compiled, String> {
-        let bytes = fs::read(path).map_err(|error| unreadable(&error))?;
-        let digest = cache::digest(&bytes);
+    fn compile(&self, bytes: &[u8]) -> Result<Compiled, String> {
+        let digest = cache::digest(bytes);
         if let Some((component, manifest)) = self.cache.load(&self.engine, &digest) {
             return Ok(Compiled { digest, component, manifest: Some(manifest) });
         }
-        check_header(&bytes)?;
+        check_header(bytes)?;
         let component =
-            Component::new(&self.engine, &bytes).map_err(|error| format!("is no valid component: {error:#}"))?;
+            Component::new(&self.engine, bytes).map_err(|error| format!("is no valid component: {error:#}"))?;
         let kind = component.component_type();
         let imports = kind.imports(&self.engine).map(|(name, _)| name);
         let exports = kind.exports(&self.engine).map(|(name, _)| name);
@@ -134,10 +128,6 @@ fn check_header(bytes: &[u8]) -> Result<(), String> {
         }
         Some(_) | None => Err("is no WebAssembly file".to_owned()),
     }
-}
-
-fn unreadable(error: &io::Error) -> String {
-    format!("cannot be read: {error}")
 }
 
 fn missing(error: &wasmtime::Error) -> String {

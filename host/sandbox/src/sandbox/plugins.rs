@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bulkhead_model::config::ConfigValue;
-use bulkhead_model::plugin::{PluginCatalog, Unresolved};
+use bulkhead_model::plugin::{CONNECTOR_VERSION, CONNECTORS, PluginCatalog, PluginDesc, Unresolved};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
 use bulkhead_pipeline::ports::{PluginError, Plugins};
 use bulkhead_pipeline::sink::has_reporter;
@@ -22,13 +22,13 @@ impl Plugins for Sandbox {
     type Sink = SandboxedSink;
 
     fn catalog(&self) -> Arc<PluginCatalog> {
-        Arc::clone(&self.catalog.listed)
+        Arc::clone(&self.installed.catalog().listed)
     }
 
     fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue> {
         // What is wrong with the class is said elsewhere.
         let Ok(class) = self.class(config) else { return Vec::new() };
-        match self.grant(class, config) {
+        match self.grant(&class, config) {
             Ok(_) => Vec::new(),
             Err(refusals) => by_key(refusals),
         }
@@ -36,21 +36,21 @@ impl Plugins for Sandbox {
 
     async fn connector(&self, name: &ConnectorName, config: &RawConfig) -> Result<SandboxedConnector, PluginError> {
         let instance = Instance::Connector(name.clone());
-        let (handle, limits, class) = self.start(instance, Role::Connector, config)?;
-        Ok(SandboxedConnector::new(handle, limits, class))
+        let (handle, limits, plugin) = self.start(instance, Role::Connector, config)?;
+        Ok(SandboxedConnector::new(handle, limits, plugin))
     }
 
     async fn source_task(&self, task: &TaskId, connector: &RawConfig) -> Result<SandboxedSource, PluginError> {
         let instance = Instance::Task(task.clone());
-        let (handle, limits, class) = self.start(instance, Role::Source, connector)?;
-        Ok(SandboxedSource::new(handle, limits, class))
+        let (handle, limits, plugin) = self.start(instance, Role::Source, connector)?;
+        Ok(SandboxedSource::new(handle, limits, plugin))
     }
 
     async fn sink_task(&self, task: &TaskId, connector: &RawConfig) -> Result<SandboxedSink, PluginError> {
         let instance = Instance::Task(task.clone());
-        let (handle, limits, class) = self.start(instance, Role::Sink, connector)?;
+        let (handle, limits, plugin) = self.start(instance, Role::Sink, connector)?;
         handle.shared().sink().has_reporter = has_reporter(connector);
-        Ok(SandboxedSink::new(handle, limits, class))
+        Ok(SandboxedSink::new(handle, limits, plugin))
     }
 }
 
@@ -60,9 +60,9 @@ impl Sandbox {
         instance: Instance,
         role: Role,
         config: &RawConfig,
-    ) -> Result<(Handle, Limits, String), PluginError> {
+    ) -> Result<(Handle, Limits, Arc<PluginDesc>), PluginError> {
         let class = self.class(config)?;
-        let grant = self.grant(class, config).map_err(first)?;
+        let grant = self.grant(&class, config).map_err(first)?;
         let limits = self.host.limits(&grant);
         let start = Start {
             pre: &class.component.pre,
@@ -73,17 +73,19 @@ impl Sandbox {
             budget: limits.call(),
         };
         let handle = self.host.start(start, &grant)?;
-        Ok((handle, limits, class.desc.class.clone()))
+        Ok((handle, limits, Arc::clone(&class.desc)))
     }
 
-    fn class(&self, config: &RawConfig) -> Result<&Class, PluginError> {
+    fn class(&self, config: &RawConfig) -> Result<Arc<Class>, PluginError> {
         let refused = |message: String| PluginError::Config { key: Some(CONNECTOR_CLASS.to_owned()), message };
         let Some(name) = config.connector_class() else {
             return Err(refused("is required".to_owned()));
         };
-        self.catalog.class(name).map_err(|unresolved| match unresolved {
+        let found = self.installed.catalog().class_of(name, &CONNECTORS, config.get(CONNECTOR_VERSION));
+        found.map_err(|unresolved| match unresolved {
             Unresolved::Unknown => refused(format!("no plugin of the class `{name}` is installed")),
             Unresolved::Ambiguous(classes) => refused(format!("`{name}` may be any of {}", classes.join(", "))),
+            Unresolved::NoSuchVersion(other) => refused(format!("`{name}`: {other}")),
         })
     }
 

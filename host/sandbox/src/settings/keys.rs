@@ -3,6 +3,9 @@
 use bulkhead_model::config::{ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance};
 
 pub(super) const PLUGIN_PATH: &str = "plugin.path";
+pub(super) const SCAN_INTERVAL: &str = "plugin.scan.interval.ms";
+pub(super) const UPLOADS: &str = "plugin.upload.enable";
+pub(super) const UPLOAD_SIZE: &str = "plugin.upload.max.bytes";
 pub(super) const CACHE_DIR: &str = "sandbox.cache.dir";
 pub(super) const THREADS: &str = "sandbox.threads";
 pub(super) const MAX_INSTANCES: &str = "sandbox.max.instances";
@@ -29,6 +32,12 @@ type Default = Option<&'static str>;
 const KEYS: &[(&str, ConfigType, Default, &str)] = &[
     (PLUGIN_PATH, ConfigType::List, None,
      "Folders of component files (`*.wasm`) and single files, comma-separated."),
+    (SCAN_INTERVAL, ConfigType::Long, Some("2000"),
+     "How often `plugin.path` is looked at for new, changed and removed files; 0 for only at the start."),
+    (UPLOADS, ConfigType::Boolean, Some("false"),
+     "Whether `PUT /bulkhead/plugins` installs plugins. Whoever can reach the REST interface can then install one."),
+    (UPLOAD_SIZE, ConfigType::String, Some("64MiB"),
+     "The largest plugin that is taken so."),
     (CACHE_DIR, ConfigType::String, None,
      "Folder for compiled code, written and read by the worker alone. Without it: `bulkhead/compiled` below the user's cache folder."),
     (THREADS, ConfigType::Int, None,

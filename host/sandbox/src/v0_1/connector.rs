@@ -1,8 +1,11 @@
 //! A connector in its sandbox.
 
+use std::sync::Arc;
+
 use bulkhead_model::RawConfig;
 use bulkhead_model::config::ConfigValue;
 use bulkhead_model::offset::TopicPartition;
+use bulkhead_model::plugin::PluginDesc;
 use bulkhead_pipeline::ports::{Connector, PluginError};
 use serde_json::{Map, Value};
 
@@ -15,18 +18,22 @@ use crate::sandbox::Limits;
 pub struct SandboxedConnector {
     handle: Handle,
     limits: Limits,
-    class: String,
+    plugin: Arc<PluginDesc>,
 }
 
 impl SandboxedConnector {
-    pub(crate) fn new(handle: Handle, limits: Limits, class: String) -> Self {
-        Self { handle, limits, class }
+    pub(crate) fn new(handle: Handle, limits: Limits, plugin: Arc<PluginDesc>) -> Self {
+        Self { handle, limits, plugin }
     }
 }
 
 impl Connector for SandboxedConnector {
+    fn version(&self) -> Option<&str> {
+        self.plugin.version.as_deref()
+    }
+
     async fn validate(&self, config: &RawConfig) -> Result<Vec<ConfigValue>, PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let said = self.handle.call(Op::Validate, self.limits.call(), |accessor, exports| {
             Box::pin(async move { exports.connector()?.call_validate(accessor, class, config).await })
         });
@@ -35,7 +42,7 @@ impl Connector for SandboxedConnector {
     }
 
     async fn start(&self, config: &RawConfig) -> Result<(), PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let said = self.handle.call(Op::Start, self.limits.call(), |accessor, exports| {
             Box::pin(async move { exports.connector()?.call_start(accessor, class, config).await })
         });
@@ -59,7 +66,7 @@ impl Connector for SandboxedConnector {
         config: &RawConfig,
         offsets: &[(Map<String, Value>, Option<Map<String, Value>>)],
     ) -> Result<bool, PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let offsets = offsets.iter().map(|(partition, offset)| (json(partition), offset.as_ref().map(json)));
         let offsets = offsets.collect();
         let said = self.handle.call(Op::AlterOffsets, self.limits.call(), |accessor, exports| {
@@ -76,7 +83,7 @@ impl Connector for SandboxedConnector {
         config: &RawConfig,
         offsets: &[(TopicPartition, Option<i64>)],
     ) -> Result<bool, PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let offsets = offsets.iter().map(|(partition, offset)| (partition.into(), *offset));
         let offsets: Vec<(types::TopicPartition, Option<i64>)> = offsets.collect();
         let said = self.handle.call(Op::AlterOffsets, self.limits.call(), |accessor, exports| {

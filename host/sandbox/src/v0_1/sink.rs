@@ -1,9 +1,10 @@
 //! A sink task in its sandbox.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bulkhead_model::RawConfig;
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
+use bulkhead_model::plugin::PluginDesc;
 use bulkhead_pipeline::batch::SinkBatch;
 use bulkhead_pipeline::ports::{PluginError, Rejection, SinkControl, SinkTask};
 
@@ -16,19 +17,23 @@ use crate::sandbox::Limits;
 pub struct SandboxedSink {
     handle: Handle,
     limits: Limits,
-    class: String,
+    plugin: Arc<PluginDesc>,
     known: Mutex<Known>,
 }
 
 impl SandboxedSink {
-    pub(crate) fn new(handle: Handle, limits: Limits, class: String) -> Self {
-        Self { handle, limits, class, known: Mutex::default() }
+    pub(crate) fn new(handle: Handle, limits: Limits, plugin: Arc<PluginDesc>) -> Self {
+        Self { handle, limits, plugin, known: Mutex::default() }
     }
 }
 
 impl SinkTask for SandboxedSink {
+    fn version(&self) -> Option<&str> {
+        self.plugin.version.as_deref()
+    }
+
     async fn start(&self, config: &RawConfig) -> Result<(), PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let said = self.handle.call(Op::Start, self.limits.call(), |accessor, exports| {
             Box::pin(async move { exports.sink()?.guest.call_start(accessor, class, config).await })
         });

@@ -1,8 +1,10 @@
 //! A source task in its sandbox.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bulkhead_model::RawConfig;
+use bulkhead_model::plugin::PluginDesc;
 use bulkhead_pipeline::batch::SourceBatch;
 use bulkhead_pipeline::ports::{PluginError, PollLimits, SourceDelivery, SourceTask};
 use wasmtime::AsContextMut;
@@ -22,19 +24,23 @@ const COLUMN_BYTES: usize = 64 << 20;
 pub struct SandboxedSource {
     handle: Handle,
     limits: Limits,
-    class: String,
+    plugin: Arc<PluginDesc>,
     wants_deliveries: AtomicBool,
 }
 
 impl SandboxedSource {
-    pub(crate) fn new(handle: Handle, limits: Limits, class: String) -> Self {
-        Self { handle, limits, class, wants_deliveries: AtomicBool::new(false) }
+    pub(crate) fn new(handle: Handle, limits: Limits, plugin: Arc<PluginDesc>) -> Self {
+        Self { handle, limits, plugin, wants_deliveries: AtomicBool::new(false) }
     }
 }
 
 impl SourceTask for SandboxedSource {
+    fn version(&self) -> Option<&str> {
+        self.plugin.version.as_deref()
+    }
+
     async fn start(&self, config: &RawConfig) -> Result<(), PluginError> {
-        let (class, config) = (self.class.clone(), guest_config(config));
+        let (class, config) = (self.plugin.class.clone(), guest_config(config));
         let started = self.handle.call(Op::Start, self.limits.call(), |accessor, exports| {
             Box::pin(async move {
                 let guest = exports.source()?;
