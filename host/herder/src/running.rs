@@ -115,11 +115,20 @@ impl Herder {
                     self.reconfigure(&connector);
                 }
             }
+            work::Event::ValuesChanged { run, instance } => self.values_changed(&instance, run),
             work::Event::TopicUsed { run, task, topic } => self.topic_used(run, &task, topic),
             work::Event::TaskConfigs { token, .. }
             | work::Event::Validated { token, .. }
             | work::Event::OffsetsAltered { token, .. }
             | work::Event::OffsetsRead { token, .. } => self.worker_answered(token, event),
+        }
+    }
+
+    /// Beside a rebalance nothing is done: the worker will say so again.
+    fn values_changed(&mut self, instance: &Instance, run: Run) {
+        if self.instances.running(instance) == Some(run) && self.is_settled() {
+            tracing::info!(%instance, "Restarting with the values that its references have now.");
+            self.restart_instance(instance);
         }
     }
 

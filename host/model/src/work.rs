@@ -95,6 +95,11 @@ pub enum Event {
         run: Run,
         connector: ConnectorName,
     },
+    /// The configuration's references stand for other values than those that the instance was told.
+    ValuesChanged {
+        run: Run,
+        instance: Instance,
+    },
     /// An answer to [`Command::TaskConfigs`]; an error has the text for people.
     TaskConfigs {
         token: Token,

@@ -12,6 +12,7 @@ use bulkhead_pipeline::ports::{Clients, Connector, PluginError, Plugins};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Shared;
+use crate::resolve::Watch;
 use crate::running::Steering;
 
 type Answer = oneshot::Sender<Result<Vec<RawConfig>, String>>;
@@ -54,7 +55,7 @@ pub(crate) fn prepare<S: Plugins, C: Clients>(
     let (questions, inbox) = mpsc::unbounded_channel();
     let (steering, wanted) = watch::channel(Some(target));
     let resolution = Resolution::default();
-    let actor = ConnectorActor { shared, run, name, config, resolution, wanted, inbox, instance: None };
+    let actor = ConnectorActor { shared, run, name, config, resolution, wanted, inbox, instance: None, watch: None };
     (ConnectorHandle { questions }, ConnectorSteering { target: steering }, actor.run(target))
 }
 
@@ -69,6 +70,8 @@ struct ConnectorActor<S: Plugins, C> {
     inbox: mpsc::UnboundedReceiver<(RawConfig, Answer)>,
     /// There while the connector is STARTED.
     instance: Option<S::Connector>,
+    /// Of what the instance was told.
+    watch: Option<Watch>,
 }
 
 impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
@@ -110,9 +113,12 @@ impl<S: Plugins, C: Clients> ConnectorActor<S, C> {
                 let configured = self.shared.offsets.configure(&self.name, &config).await;
                 configured.map_err(|error| error.to_string())?;
                 self.instance = Some(self.start(&config).await.map_err(|error| self.in_words(&error))?);
+                let instance = Instance::Connector(self.name.clone());
+                self.watch = self.shared.watch(self.run, instance, &self.config, &self.resolution);
             }
             (TargetState::Started, started) => self.instance = started,
             (TargetState::Paused | TargetState::Stopped, Some(instance)) => {
+                self.watch = None;
                 instance.stop().await.map_err(|error| self.in_words(&error))?;
             }
             (TargetState::Paused | TargetState::Stopped, None) => {}

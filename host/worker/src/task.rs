@@ -90,6 +90,7 @@ async fn run<S: Plugins, C: Clients>(shared: Arc<Shared<S, C>>, start: Start, st
     };
     // A task's references are those of its connector; whatever else looks like one is text.
     let (connector, config) = (resolution.apply(&start.connector), resolution.apply(&start.config));
+    let _watch = shared.watch(start.run, Instance::Task(start.id.clone()), &start.connector, &resolution);
     let trace = run_resolved(shared, Start { connector, config, ..start }, steered, resolution.secrets()).await?;
     failed(resolution.mask(&trace).into_owned())
 }

@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bulkhead_doubles::{MemoryClients, MemoryOffsets, ScriptedPlugins};
 use bulkhead_model::work::{Command, Event, OffsetsError, Run, Token, ValidationError};
-use bulkhead_model::{ConnectorName, RawConfig, TargetState};
+use bulkhead_model::{ConnectorName, Instance, RawConfig, TargetState};
 use bulkhead_worker::{Providers, Secrets, Settings, Worker};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -22,13 +23,14 @@ struct Case {
 
 impl Case {
     fn new() -> Self {
+        let class = "org.apache.kafka.common.config.provider.EnvVarConfigProvider";
+        Self::with_providers(&[("config.providers", "env"), ("config.providers.env.class", class)])
+    }
+
+    fn with_providers(providers: &[(&str, &str)]) -> Self {
         let converter = "org.apache.kafka.connect.storage.StringConverter";
-        let properties = RawConfig::from([
-            ("key.converter", converter),
-            ("value.converter", converter),
-            ("config.providers", "env"),
-            ("config.providers.env.class", "org.apache.kafka.common.config.provider.EnvVarConfigProvider"),
-        ]);
+        let converters = [("key.converter", converter), ("value.converter", converter)];
+        let properties = converters.iter().chain(providers).copied().collect();
         let variables =
             BTreeMap::from([("SECRET".to_owned(), SECRET.to_owned()), ("TASKS".to_owned(), "3".to_owned())]);
         let providers = Providers::from_properties(&properties, &variables, Secrets::default()).unwrap();
@@ -40,7 +42,11 @@ impl Case {
 
     async fn answer(&mut self, command: Command) -> Event {
         self.worker.send(command);
-        timeout(Duration::from_secs(5), self.events.recv()).await.expect("an event").expect("a worker")
+        self.next().await
+    }
+
+    async fn next(&mut self) -> Event {
+        timeout(Duration::from_secs(60), self.events.recv()).await.expect("an event").expect("a worker")
     }
 
     async fn start_connector(&mut self, config: RawConfig) -> Event {
@@ -118,4 +124,54 @@ async fn answers_to_requests_show_references() {
     let alter = Command::AlterOffsets { token: Token(2), connector: name(), config: refused(), offsets: None };
     let answer = Err(OffsetsError::Refused("not with ${env:SECRET}".to_owned()));
     assert_eq!(case.answer(alter).await, Event::OffsetsAltered { token: Token(2), answer });
+}
+
+/// A worker that reads files anew after 10 ms, and a configuration that refers to one.
+fn rotating(folder: &Path, reload: &str) -> (Case, RawConfig) {
+    let file = folder.join("secrets.properties");
+    let case = Case::with_providers(&[
+        ("config.providers", "file"),
+        ("config.providers.file.class", "org.apache.kafka.common.config.provider.FileConfigProvider"),
+        ("config.providers.file.param.ttl.ms", "10"),
+    ]);
+    std::fs::write(&file, "password=first-secret").unwrap();
+    let mut config = config("password", &format!("${{file:{}:password}}", file.display()));
+    config.set("config.action.reload", reload);
+    (case, config)
+}
+
+#[tokio::test]
+async fn an_instance_whose_values_have_changed_is_reported_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut case, config) = rotating(folder.path(), "restart");
+    let Event::Started { .. } = case.start_connector(config.clone()).await else { panic!("it was not started") };
+    std::fs::write(folder.path().join("secrets.properties"), "password=second-secret").unwrap();
+    let changed = Event::ValuesChanged { run: Run(1), instance: Instance::Connector(name()) };
+    for _ in 0..2 {
+        assert_eq!(case.next().await, changed);
+    }
+    let stop = Command::Stop { run: Run(1), instance: Instance::Connector(name()) };
+    case.worker.send(stop);
+    while case.next().await == changed {}
+    // The next life is told the new value, and so there is no news.
+    let Event::Started { .. } = case.start_connector(config).await else { panic!("it was not started") };
+    assert!(timeout(Duration::from_millis(100), case.events.recv()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut case, config) = rotating(folder.path(), "restart");
+    let Event::Started { .. } = case.start_connector(config).await else { panic!("it was not started") };
+    std::fs::remove_file(folder.path().join("secrets.properties")).unwrap();
+    assert!(timeout(Duration::from_millis(100), case.events.recv()).await.is_err());
+}
+
+#[tokio::test]
+async fn who_wants_no_restart_is_not_looked_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut case, config) = rotating(folder.path(), "none");
+    let Event::Started { .. } = case.start_connector(config).await else { panic!("it was not started") };
+    std::fs::write(folder.path().join("secrets.properties"), "password=second-secret").unwrap();
+    assert!(timeout(Duration::from_millis(100), case.events.recv()).await.is_err());
 }

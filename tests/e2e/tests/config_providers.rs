@@ -21,17 +21,24 @@ struct Case {
 
 impl Case {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(properties: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["allowed", "outside"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let root = folder.path().canonicalize().unwrap();
         fs::write(root.join("outside/secrets.properties"), "secret=never\n").unwrap();
-        let setup = Setup::new(Kafka::Embedded, folder.path())
+        let mut setup = Setup::new(Kafka::Embedded, folder.path())
             .unwrap()
             .with("config.providers", "f")
             .with("config.providers.f.class", "org.apache.kafka.common.config.provider.FileConfigProvider")
             .with("config.providers.f.param.allowed.paths", root.join("allowed").to_str().unwrap());
+        for (key, value) in properties {
+            setup = setup.with(key, value);
+        }
         let case = Self { worker: setup.start().unwrap(), folder };
         case.secrets("out-1.txt");
         case.rest().must("PUT", "/admin/loggers/root", Some(&json!({"level": "TRACE"}))).unwrap();
@@ -157,9 +164,8 @@ fn fc_07_what_can_not_be_resolved_is_a_mistake_in_the_request() {
     assert_eq!(status, 201);
 }
 
-#[test]
-fn fc_07_a_restart_uses_the_new_value() {
-    let case = Case::start();
+/// A sink gets another file while it runs.
+fn rotate(case: &Case, have_it_told: impl FnOnce()) {
     assert_eq!(case.create("source", &case.source(&[])).0, 201);
     let file = case.reference("allowed/secrets.properties", "out");
     let sink = json!({
@@ -171,11 +177,24 @@ fn fc_07_a_restart_uses_the_new_value() {
     eventually("a line is in the first file", SOON, || (lines(&first) == 1).then_some(())).unwrap();
 
     case.secrets("out-2.txt");
-    case.rest().must("POST", "/connectors/sink/restart?includeTasks=true", None).unwrap();
+    have_it_told();
     eventually("the sink has the second file", SOON, || second.exists().then_some(())).unwrap();
     fs::write(case.path("in.txt"), "one\ntwo\n").unwrap();
     eventually("a line is in the second file", SOON, || (lines(&second) >= 1).then_some(())).unwrap();
     assert_eq!(lines(&first), 1);
     let config = case.rest().must("GET", "/connectors/sink/config", None).unwrap();
     assert_eq!(config["file"], file);
+}
+
+#[test]
+fn fc_07_a_restart_uses_the_new_value() {
+    let case = Case::start();
+    let restart = || drop(case.rest().must("POST", "/connectors/sink/restart?includeTasks=true", None).unwrap());
+    rotate(&case, restart);
+}
+
+#[test]
+fn a_value_whose_time_has_run_out_is_read_again_and_who_had_it_restarted() {
+    let case = Case::with(&[("config.providers.f.param.ttl.ms", "200")]);
+    rotate(&case, || ());
 }

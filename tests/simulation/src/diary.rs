@@ -22,6 +22,7 @@ pub(crate) fn of_worker(event: &Event) -> Option<String> {
         Event::OffsetsAltered { .. } => Some("alter offsets".to_owned()),
         Event::TaskConfigs { .. } => Some("task configs".to_owned()),
         Event::ReconfigurationWanted { .. }
+        | Event::ValuesChanged { .. }
         | Event::Validated { .. }
         | Event::OffsetsRead { .. }
         | Event::TopicUsed { .. } => None,

@@ -1,7 +1,8 @@
 use bulkhead_model::Instance;
+use bulkhead_model::work::{self, Run};
 
 use super::*;
-use crate::api::Request;
+use crate::api::{Event, Request};
 use crate::testing::{AppendError, Sim, create, orders, patch, source, text};
 
 #[test]
@@ -261,4 +262,18 @@ fn who_waits_for_a_connector_that_is_deleted_is_told_so() {
     assert_eq!(sim.answer(deleted).map(text), Some("done".to_owned()));
     let answer = "409 orders was deleted or stopped before the request was done";
     assert_eq!(sim.answer(created).map(text), Some(answer.to_owned()));
+}
+
+#[test]
+fn an_instance_that_was_told_old_values_is_restarted_once() {
+    let mut sim = Sim::new();
+    sim.create(&[]);
+    sim.take_told();
+    for _ in 0..2 {
+        let instance = Instance::Task(orders().task(0));
+        sim.deliver(Event::Work(work::Event::ValuesChanged { run: Run(2), instance }));
+    }
+    sim.settle();
+    assert_eq!(sim.take_told(), "stop orders-0 2, start orders-0 3 Started");
+    assert_eq!(sim.status("orders"), "RUNNING [0 RUNNING]");
 }

@@ -28,13 +28,15 @@ pub struct Resolution {
     values: BTreeMap<String, String>,
     failures: BTreeMap<String, String>,
     mask: Mask,
+    ttl: Option<Duration>,
 }
 
 impl Resolution {
     /// Puts together what providers answered; an error is a provider's own words. References to what was
     /// not asked are left alone.
     pub fn new(config: &RawConfig, answers: &BTreeMap<Source, Result<Answer, String>>) -> Self {
-        let mut resolution = Self::default();
+        let ttl = answers.values().flatten().filter_map(|answer| answer.ttl).min();
+        let mut resolution = Self { ttl, ..Self::default() };
         for reference in config.iter().flat_map(|(_, value)| references(value)) {
             let text = reference.text;
             let Some(answer) = answers.get(&reference.source()) else { continue };
@@ -58,6 +60,16 @@ impl Resolution {
 
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.failures.is_empty()
+    }
+
+    /// When to ask again: the shortest time that a provider's values hold. None: never.
+    pub fn ttl(&self) -> Option<Duration> {
+        self.ttl
+    }
+
+    /// Whether what was asked later says otherwise. What has no value any more says nothing.
+    pub fn is_outdated_by(&self, later: &Self) -> bool {
+        later.values.iter().any(|(reference, value)| self.values.get(reference) != Some(value))
     }
 
     /// Keys with a reference that has no value, and what to tell people of it.

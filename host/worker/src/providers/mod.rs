@@ -14,6 +14,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bulkhead_model::RawConfig;
 use bulkhead_model::config::references::{Source, wanted};
@@ -56,8 +57,14 @@ pub enum Keys<'a> {
 /// The providers of a worker, by the names that its properties give them.
 #[derive(Clone, Default)]
 pub struct Providers {
-    by_name: Arc<BTreeMap<String, Box<dyn Provider>>>,
+    by_name: Arc<BTreeMap<String, Named>>,
     secrets: Secrets,
+}
+
+/// A provider, and how long its values hold if it doesn't say so itself.
+struct Named {
+    provider: Box<dyn Provider>,
+    ttl: Option<Duration>,
 }
 
 /// Makes a provider of one of Connect's classes. `variables` is the environment.
@@ -99,25 +106,26 @@ impl Providers {
         let mut by_name = BTreeMap::new();
         let mut problems = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            match provider(properties, name, variables) {
-                Ok(provider) => drop(by_name.insert(name.to_owned(), provider)),
+            match named(properties, name, variables) {
+                Ok(named) => drop(by_name.insert(name.to_owned(), named)),
                 Err(problem) => problems.push(problem),
             }
         }
-        if problems.is_empty() { Ok(Self::new(by_name, secrets)) } else { Err(problems) }
+        if problems.is_empty() { Ok(Self { by_name: Arc::new(by_name), secrets }) } else { Err(problems) }
     }
 
     pub fn new(by_name: BTreeMap<String, Box<dyn Provider>>, secrets: Secrets) -> Self {
-        Self { by_name: Arc::new(by_name), secrets }
+        let named = by_name.into_iter().map(|(name, provider)| (name, Named { provider, ttl: None }));
+        Self { by_name: Arc::new(named.collect()), secrets }
     }
 
     /// Asks for everything that a configuration refers to. May block.
     pub fn resolve(&self, config: &RawConfig) -> Resolution {
         let wanted = wanted(config, |provider| self.by_name.contains_key(provider));
         let answer = |(source, keys): (Source, BTreeSet<String>)| {
-            let provider = self.by_name.get(&source.provider)?;
+            let Named { provider, ttl } = self.by_name.get(&source.provider)?;
             let answer = provider.get(&source.path, Keys::These(&keys));
-            Some((source, answer))
+            Some((source, answer.map(|answer| Answer { ttl: answer.ttl.or(*ttl), ..answer })))
         };
         let answers: BTreeMap<_, _> = wanted.into_iter().filter_map(answer).collect();
         let resolution = Resolution::new(config, &answers);
@@ -136,16 +144,22 @@ impl Providers {
     }
 }
 
-fn provider(
-    properties: &RawConfig,
-    name: &str,
-    variables: &BTreeMap<String, String>,
-) -> Result<Box<dyn Provider>, String> {
+fn named(properties: &RawConfig, name: &str, variables: &BTreeMap<String, String>) -> Result<Named, String> {
     let key = format!("config.providers.{name}.class");
     let class = properties.get(&key).map(str::trim).filter(|class| !class.is_empty());
     let class = class.ok_or_else(|| format!("config provider {name} has no class; set {key}"))?;
     let parameters = properties.with_prefix(&format!("config.providers.{name}.param."));
-    create(class, &parameters, variables).map_err(|error| format!("config provider {name}: {error}"))
+    let made = || Ok(Named { ttl: ttl(&parameters)?, provider: create(class, &parameters, variables)? });
+    made().map_err(|error: String| format!("config provider {name}: {error}"))
+}
+
+/// Connect's own providers say nothing of a time; ours can be told one.
+fn ttl(parameters: &RawConfig) -> Result<Option<Duration>, String> {
+    let Some(text) = parameters.get("ttl.ms") else { return Ok(None) };
+    match text.trim().parse() {
+        Ok(millis) if millis > 0 => Ok(Some(Duration::from_millis(millis))),
+        _ => Err(format!("ttl.ms has to be a number of milliseconds above 0, not {text:?}")),
+    }
 }
 
 /// The text of a regular file that isn't too large.
@@ -204,5 +218,16 @@ mod tests {
         assert!(unknown.starts_with("config provider v: there is no class a.VaultConfigProvider; there are "));
         let relative = problems(&[("config.providers", "f"), file, ("config.providers.f.param.allowed.paths", "a")]);
         assert_eq!(relative, "config provider f: Path a is not absolute");
+    }
+
+    #[test]
+    fn values_hold_for_ever_or_for_some_time() {
+        let file = ("config.providers.f.class", "FileConfigProvider");
+        let problems_of = |ttl| problems(&[("config.providers", "f"), file, ("config.providers.f.param.ttl.ms", ttl)]);
+        assert_eq!(problems_of(" 60000 "), r#"{"f"}"#);
+        for wrong in ["0", "-1", "1m", ""] {
+            let expected = "config provider f: ttl.ms has to be a number of milliseconds above 0, not ";
+            assert_eq!(problems_of(wrong), format!("{expected}{wrong:?}"));
+        }
     }
 }
