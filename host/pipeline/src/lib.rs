@@ -10,6 +10,7 @@ pub mod batch;
 pub mod cbor;
 pub mod control;
 pub mod convert;
+mod lookup;
 pub mod ports;
 pub mod sink;
 pub mod source;

@@ -11,6 +11,7 @@ mod dead_letters;
 mod decode;
 mod faults;
 mod fetch;
+mod lookup;
 mod positions;
 mod run;
 mod transform;

@@ -9,6 +9,7 @@
 //! source partition, was acknowledged or skipped by `errors.tolerance`.
 
 mod encode;
+mod lookup;
 mod run;
 mod send;
 mod submitted;

@@ -3,8 +3,9 @@
 //! Start at [`Tolerance::judge`], which both loops ask about every [`Fault`].
 //!
 //! `errors.retry.timeout` bounds the tries of what failed in a way that may pass. Of records that is
-//! sending; converters and transforms never fail so. A `poll` or `put` is bounded as well, unlike in
-//! Connect, but only by a time-out above 0: with the default it is repeated until it succeeds.
+//! sending, and asking a schema registry; transforms, and converters otherwise, never fail so. A `poll`
+//! or `put` is bounded as well, unlike in Connect, but only by a time-out above 0: with the default it is
+//! repeated until it succeeds.
 
 mod fault;
 

@@ -1,9 +1,11 @@
 //! The worker's own configuration, as far as running instances goes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bulkhead_model::RawConfig;
 use bulkhead_pipeline::convert::Role;
+use bulkhead_pipeline::ports::SchemaRegistries;
 use bulkhead_pipeline::sink::SinkSettings;
 use bulkhead_pipeline::source::SourceSettings;
 
@@ -20,6 +22,8 @@ pub struct Settings {
     pub topic_creation: bool,
     /// `config.providers`. Whoever reads the properties sets them: there references count already.
     pub providers: Providers,
+    /// For converters that need a schema registry. Set by whoever has such clients.
+    pub registries: Option<Arc<dyn SchemaRegistries>>,
     /// All worker properties: default converters and their settings are taken from here.
     pub properties: RawConfig,
 }
@@ -53,6 +57,7 @@ impl Settings {
             },
             topic_creation: switch(properties, "topic.creation.enable", true)?,
             providers: Providers::default(),
+            registries: None,
             properties: properties.clone(),
         })
     }

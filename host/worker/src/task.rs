@@ -216,7 +216,8 @@ async fn dead_letters<S: Plugins, C: Clients>(
 fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
     let create = |role| {
         let (class, config) = shared.settings.converter(&start.connector, role);
-        convert::create(&class, &config, role).map_err(|error| error.to_string())
+        let registries = shared.settings.registries.as_deref();
+        convert::create_with(&class, &config, role, registries).map_err(|error| error.to_string())
     };
     Ok(Converters { key: create(Role::Key)?, value: create(Role::Value)?, header: create(Role::Header)? })
 }

@@ -5,10 +5,12 @@ mod access;
 mod kafka;
 mod offsets;
 mod plugin;
+mod registry;
 mod wait;
 
 pub use access::{MemoryClients, ScriptedPlugins};
 pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, Sent};
 pub use offsets::MemoryOffsets;
 pub use plugin::{QuietObserver, ScriptedConnector, ScriptedSink, ScriptedSource, texts};
+pub use registry::MemoryRegistry;
 pub use wait::eventually;

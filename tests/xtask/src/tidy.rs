@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("bulkhead-worker", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-sandbox", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-kafka", &["bulkhead-model", "bulkhead-pipeline"]),
+    ("bulkhead-registry", &["bulkhead-model", "bulkhead-pipeline"]),
     ("bulkhead-rest", &["bulkhead-model", "bulkhead-herder"]),
     ("bulkhead-ctl", &[]),
     (
@@ -28,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "bulkhead-worker",
             "bulkhead-sandbox",
             "bulkhead-kafka",
+            "bulkhead-registry",
             "bulkhead-rest",
             "bulkhead-ctl",
         ],
@@ -47,6 +49,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rdkafka", &["bulkhead-kafka"]),
     ("kafka-protocol", &["bulkhead-control"]),
     ("axum", &["bulkhead-rest"]),
+    ("apache-avro", &["bulkhead-pipeline"]),
+    ("hyper-openssl", &["bulkhead-registry"]),
 ];
 const PURE: &[&str] = &["bulkhead-model", "bulkhead-herder"];
 

@@ -13,10 +13,12 @@ mod tests;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bulkhead_herder::{ConverterVersions, Mode, RestartPolicy};
 use bulkhead_model::config::{ConfigDef, TypedConfig};
 use bulkhead_model::{RawConfig, WorkerId};
+use bulkhead_registry::Registries;
 use bulkhead_rest::TopicTracking;
 use bulkhead_worker::Secrets;
 
@@ -108,7 +110,11 @@ impl WorkerSettings {
         let config = keys::definition(mode).parse(properties);
         let rest = bulkhead_rest::Settings::from_properties(properties).map_err(in_words);
         let worker = bulkhead_worker::Settings::from_properties(properties).map_err(in_words);
-        let worker = worker.map(|worker| bulkhead_worker::Settings { providers: resolved.providers.clone(), ..worker });
+        let worker = worker.map(|worker| bulkhead_worker::Settings {
+            providers: resolved.providers.clone(),
+            registries: Some(Arc::new(Registries)),
+            ..worker
+        });
         let grants = match mode {
             WorkerMode::Standalone => bulkhead_sandbox::Mode::Standalone,
             WorkerMode::Distributed => bulkhead_sandbox::Mode::Distributed,

@@ -16,6 +16,7 @@ use super::fetch::{Fetch, History};
 use super::positions::{Positions, Span};
 use crate::batch::SinkBatch;
 use crate::control::{Call, Observer, TaskFailure, ToldTopics, Wanted, failed_in, wait_while_paused};
+use crate::lookup::Asked;
 use crate::ports::{
     ConsumeError, Consumed, Consumer, ConsumerEvent, FetchLimits, PluginError, Revocation, SinkControl, SinkTask,
 };
@@ -151,10 +152,21 @@ impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
             ConsumerEvent::Records(consumed) => {
                 let span = Span::of(&consumed);
                 self.note_topics(progress, &consumed);
+                if self.look_up_schemas(&consumed).await == Asked::Interrupted {
+                    return self.read_again(span).await;
+                }
                 let (batch, fetch) = self.convert(consumed).await?;
                 self.put(progress, Delivered { batch, fetch, span }, None).await
             }
         }
+    }
+
+    /// Nothing of a fetch was put, and the task is to pause or to stop first.
+    async fn read_again(&mut self, span: Span) -> Result<(), TaskFailure> {
+        if *self.wanted.borrow() == Wanted::Stop {
+            return Ok(());
+        }
+        self.consumer.seek(&span.starts).await.map_err(client)
     }
 
     async fn assigned(&mut self, progress: &mut Progress, partitions: Vec<TopicPartition>) -> Result<(), TaskFailure> {

@@ -12,8 +12,8 @@ use crate::transform::{Chain, Header, Record};
 /// Transforms and converters of a source task, with buffers that are used again for every record.
 pub struct Encoder {
     chain: Chain,
-    key: Arc<dyn Converter>,
-    value: Arc<dyn Converter>,
+    pub(super) key: Arc<dyn Converter>,
+    pub(super) value: Arc<dyn Converter>,
     header: Arc<dyn Converter>,
     key_buffer: Vec<u8>,
     value_buffer: Vec<u8>,

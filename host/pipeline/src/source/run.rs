@@ -175,7 +175,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
 
     /// Writes committable offsets. A store that fails or is slow is a warning: the offsets come again
     /// with the next commit, under newer ones.
-    async fn commit(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
+    pub(super) async fn commit(&mut self, progress: &mut Progress) -> Result<(), TaskFailure> {
         let writes = progress.submitted.take_committable().map_err(|error| TaskFailure::Client(error.to_string()))?;
         if writes.is_empty() {
             return Ok(());

@@ -11,8 +11,9 @@ use super::submitted::BatchOffsets;
 use crate::acks::Arrived;
 use crate::batch::{Encoding, Item, RecordRef, SourceBatch};
 use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in};
+use crate::convert::Lookup;
 use crate::ports::{ProduceError, Producer, Sent, SourceTask, TopicError};
-use crate::tolerance::{Fault, random};
+use crate::tolerance::{Fault, Stage, random};
 
 /// Between two tries to make a topic.
 const TOPIC_RETRY: Duration = Duration::from_millis(100);
@@ -27,6 +28,8 @@ enum Step {
     Full,
     /// Nobody has looked yet whether this topic exists.
     NewTopic(Arc<str>),
+    /// The converter of this stage has to know a schema first.
+    LookUp(Stage, Lookup),
     /// The producer says that the cause may pass.
     Again(Fault),
     Refused(Fault),
@@ -34,7 +37,7 @@ enum Step {
 
 /// Whether to go on with the next record.
 #[derive(PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
     /// The task is to stop and this record can't be sent now.
     GiveUp,
@@ -46,6 +49,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
             return Ok(());
         }
         progress.topics.look(&self.observer);
+        self.encoder.begin();
         let mut offsets = progress.submitted.begin_batch(batch);
         if self.task.wants_deliveries() {
             progress.batch_starts.push((progress.submitted.next_sequence(), progress.batches));
@@ -80,6 +84,11 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 }
                 Step::NewTopic(topic) => {
                     if self.make_topic(&topic).await? == Flow::GiveUp {
+                        return Ok(Flow::GiveUp);
+                    }
+                }
+                Step::LookUp(stage, lookup) => {
+                    if self.look_up(progress, stage, lookup).await? == Flow::GiveUp {
                         return Ok(Flow::GiveUp);
                     }
                 }
@@ -127,6 +136,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 progress.submitted.settle(sequence);
                 Step::Done
             }
+            Err(Fault { missing: Some(lookup), stage, .. }) => Step::LookUp(stage, *lookup),
             Err(fault) => Step::Refused(fault),
         }
     }
