@@ -161,7 +161,8 @@ impl Converter for JsonConverter {
 fn split_envelope(text: &[u8]) -> Result<(&[u8], Node<'_>), ConvertError> {
     let (mut schema, mut payload, mut others) = (None, None, false);
     let mut lexer = Lexer::new(text);
-    if lexer.kind()? == Kind::Object {
+    let kind = lexer.kind()?;
+    if kind == Kind::Object {
         let mut first = true;
         lexer.begin_object()?;
         while let Some(key) = lexer.next_key(&mut first)? {
@@ -179,6 +180,8 @@ fn split_envelope(text: &[u8]) -> Result<(&[u8], Node<'_>), ConvertError> {
                 }
             }
         }
+    } else if kind != Kind::End {
+        lexer.skip()?;
     }
     schema.zip(payload).filter(|_| !others).ok_or_else(|| ConvertError::Data(NO_ENVELOPE.to_owned()))
 }

@@ -245,3 +245,17 @@ fn equal_schema_texts_give_the_same_schema() {
     assert!(Arc::ptr_eq(&a, &c));
     assert!(!Arc::ptr_eq(&a, &b));
 }
+
+#[test]
+fn what_is_no_json_is_told_so_and_not_that_it_lacks_an_envelope() {
+    let config = [("converter.type", "value")].into();
+    let converter = JsonConverter::new(&JsonConverter::config_def().parse(&config).unwrap()).unwrap();
+    let lacks_an_envelope = |text: &str| {
+        let ConvertError::Data(message) = converter.to_connect("t", Some(text.as_bytes())).unwrap_err() else {
+            panic!("{text} is a fault of the data")
+        };
+        message.contains("requires \"schema\" and \"payload\"")
+    };
+    assert_eq!(["not json", "tru", "[1", "\"x", "-"].map(lacks_an_envelope), [false; 5]);
+    assert_eq!(["", "null", "[1]", "\"x\"", "1", "{}"].map(lacks_an_envelope), [true; 6]);
+}
