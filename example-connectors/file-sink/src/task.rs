@@ -52,7 +52,7 @@ impl FileSinkTask {
     fn write(&mut self, value: &Payload<'_>) -> Result<()> {
         match value.as_text_or_bytes() {
             Some(line) => self.output.line(line)?,
-            None => self.output.line(value.decode()?.to_string().as_bytes())?,
+            None => self.output.line(value.decode()?.shown(value.schema()).to_string().as_bytes())?,
         }
         Ok(())
     }

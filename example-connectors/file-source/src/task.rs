@@ -1,6 +1,6 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bulkhead_sdk::prelude::*;
 
@@ -72,6 +72,7 @@ impl FileSourceTask {
     }
 
     fn push_lines(&mut self, batch: &mut Batch) {
+        let now = now();
         while !self.is_full(batch)
             && let Some(line) = self.lines.next_line()
         {
@@ -79,6 +80,7 @@ impl FileSourceTask {
                 .push(&self.topic)
                 .value_utf8(line.text)
                 .value_schema(&self.line)
+                .timestamp(now)
                 .offset(&self.source, [("position", line.next)]);
         }
     }
@@ -119,6 +121,12 @@ impl FileSourceTask {
             Err(error) => Err(Error::config("file")(error).context(format!("cannot open `{}`", self.path))),
         }
     }
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -168,6 +176,14 @@ mod tests {
         let first = &taken.0[0];
         assert_eq!((first.topic.as_str(), &first.key, first.schema.clone()), ("t", &Value::Null, Some(Schema::text())));
         assert_eq!(first.offset.as_ref().unwrap().0, format!(r#"{{"filename":"{}"}}"#, fixture.path.display()));
+    }
+
+    #[test]
+    fn the_time_of_a_record_is_when_its_line_was_read() {
+        let before = now();
+        let taken = SourceRun::<FileSourceTask>::start(Fixture::with("one\n").config()).take(1);
+        let read = taken.0[0].timestamp.unwrap();
+        assert!((before..=now()).contains(&read), "{read}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Structured data: schemas, values under them, and their encoding.
 
 mod cbor;
+mod display;
 mod nodes;
 mod schema;
 mod value;

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt;
 
 use super::Schema;
 use crate::{Error, Result};
@@ -147,59 +146,9 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
-/// As Java prints it: `{a=1, b=x}`, `[1, 2]`, `Struct{id=7}` with unset fields left out. Bytes are shown as text.
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Boolean(value) => value.fmt(f),
-            Self::Int8(value) => value.fmt(f),
-            Self::Int16(value) => value.fmt(f),
-            Self::Int32(value) => value.fmt(f),
-            Self::Int64(value) => value.fmt(f),
-            Self::Float32(value) => fmt::Debug::fmt(value, f),
-            Self::Float64(value) => fmt::Debug::fmt(value, f),
-            Self::Text(text) => f.write_str(text),
-            Self::Bytes(bytes) => f.write_str(&String::from_utf8_lossy(bytes)),
-            Self::Array(elements) => listed(f, "[", elements, "]", |f, element| element.fmt(f)),
-            Self::Map(entries) => listed(f, "{", entries, "}", |f, (key, value)| write!(f, "{key}={value}")),
-            Self::Struct(fields) => {
-                let names = fields.schema.fields().iter().map(|(name, _)| name);
-                let set = names.zip(&fields.values).filter(|(_, value)| **value != Self::Null);
-                listed(f, "Struct{", set, "}", |f, (name, value)| write!(f, "{name}={value}"))
-            }
-        }
-    }
-}
-
-fn listed<T>(
-    f: &mut fmt::Formatter<'_>,
-    open: &str,
-    items: impl IntoIterator<Item = T>,
-    close: &str,
-    show: impl Fn(&mut fmt::Formatter<'_>, T) -> fmt::Result,
-) -> fmt::Result {
-    f.write_str(open)?;
-    for (place, item) in items.into_iter().enumerate() {
-        if place > 0 {
-            f.write_str(if open == "Struct{" { "," } else { ", " })?;
-        }
-        show(f, item)?;
-    }
-    f.write_str(close)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_print_as_java_prints_them() {
-        let schema = Schema::record("P").field("x", Schema::int32()).field("y", Schema::int32().optional());
-        let point = Struct::new(&schema).with("x", 1).unwrap();
-        let map = Value::Map(vec![("a".into(), 1.into()), ("p".into(), point.into())]);
-        assert_eq!(Value::Array(vec![map, Value::Null, 1.0.into()]).to_string(), "[{a=1, p=Struct{x=1}}, null, 1.0]");
-    }
 
     #[test]
     fn an_unknown_field_is_named() {
