@@ -203,7 +203,16 @@ impl Batch {
 
     /// Walks through the records in order.
     pub fn records(&self) -> Records<'_> {
-        Records { batch: self, next: 0, header: 0, position: 0 }
+        Records { batch: self, next: Place::default() }
+    }
+
+    /// The record at a place that [`Records::place`] has given.
+    pub(crate) fn at(&self, place: Place) -> RecordRef<'_> {
+        let Place { index, header, position } = place;
+        let key = self.keys.item(index, position, self);
+        let value = self.values.item(index, position + key.bytes.len(), self);
+        let headers_at = position + key.bytes.len() + value.bytes.len();
+        RecordRef { batch: self, index, key, value, first_header: header, headers_at }
     }
 }
 
@@ -287,33 +296,41 @@ impl<'a> RecordRef<'a> {
     }
 }
 
+/// Where a record begins in the columns and in `data`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    index: usize,
+    header: usize,
+    position: usize,
+}
+
 /// See [`Batch::records`].
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     batch: &'a Batch,
-    next: usize,
-    header: usize,
-    position: usize,
+    next: Place,
+}
+
+impl Records<'_> {
+    /// Where the next record is, if there is one.
+    pub(crate) fn place(&self) -> Place {
+        self.next
+    }
 }
 
 impl<'a> Iterator for Records<'a> {
     type Item = RecordRef<'a>;
 
     fn next(&mut self) -> Option<RecordRef<'a>> {
-        let batch = self.batch;
-        let index = self.next;
-        if index >= batch.count {
+        let Place { index, header, .. } = self.next;
+        if index >= self.batch.count {
             return None;
         }
-        let key = batch.keys.item(index, self.position, batch);
-        let value = batch.values.item(index, self.position + key.bytes.len(), batch);
-        let headers_at = self.position + key.bytes.len() + value.bytes.len();
-        let record = RecordRef { batch, index, key, value, first_header: self.header, headers_at };
-        let headers = record.header_count();
-        let header_bytes: usize = (self.header..self.header + headers).map(|header| batch.headers.len(header)).sum();
-        self.position = headers_at + header_bytes;
-        self.header += headers;
-        self.next += 1;
+        let record = self.batch.at(self.next);
+        let headers = header..header + record.header_count();
+        let header_bytes: usize = headers.clone().map(|header| self.batch.headers.len(header)).sum();
+        let position = record.headers_at + header_bytes;
+        self.next = Place { index: index + 1, header: headers.end, position };
         Some(record)
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::ports::{Crash, ErrorInfo, PluginError};
 use crate::tolerance::Stage;
+use crate::transform::GuestFailure;
 
 /// What is wanted of a running task; carried by a `watch` channel, so that only the newest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,9 @@ pub enum TaskFailure {
     /// The plugin said so, or the sandbox ended it.
     #[error("{call}: {error}")]
     Plugin { call: Call, error: PluginError },
+    /// A transform or predicate in a sandbox of its own said so, or the sandbox ended it.
+    #[error("{0}")]
+    Guest(#[from] GuestFailure),
     /// The plugin asked for another try for longer than is allowed.
     #[error("{call}: {error} (tried again for {after:?}: errors.retry.timeout)")]
     GaveUp { call: Call, error: ErrorInfo, after: Duration },
@@ -94,7 +98,11 @@ impl TaskFailure {
     pub fn trace(&self) -> String {
         match self {
             Self::Plugin { error: PluginError::Crashed(Crash { trace, .. }), .. } => trace.clone(),
-            Self::Plugin { .. } | Self::GaveUp { .. } | Self::Record { .. } | Self::Client(_) => self.to_string(),
+            Self::Plugin { .. }
+            | Self::Guest(_)
+            | Self::GaveUp { .. }
+            | Self::Record { .. }
+            | Self::Client(_) => self.to_string(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod offsets;
 mod plugin;
 mod registry;
 mod topics;
+mod transform;
 
 use std::pin::Pin;
 
@@ -27,6 +28,7 @@ pub use registry::{
     SubjectSchema,
 };
 pub use topics::{Creation, NewTopic, TopicError, Topics};
+pub use transform::{Aliased, Fate, PredicateTask, TransformTask, Transformed};
 
 /// The future of a port that has to be a trait object.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;

@@ -33,5 +33,5 @@ pub use catalog::{BrokenFile, Changes, Fault, InstallError, PluginFile, Upload, 
 pub use error::Error;
 pub use sandbox::Sandbox;
 pub use settings::{Mode, Settings, Uploads};
-pub use stats::{Gauge, InstanceStats, Metric, MetricKind};
+pub use stats::{Gauge, InstanceStats, Metric, MetricKind, Part};
 pub use v0_1::{SandboxedConnector, SandboxedSink, SandboxedSource};

@@ -1,6 +1,7 @@
 //! The sandbox: what the worker gets its connectors and tasks from.
 
 mod host;
+mod parts;
 mod plugins;
 
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What can be seen of instances from outside.
 
+use std::fmt;
 use std::time::Duration;
 
 use bulkhead_model::Instance;
@@ -17,6 +18,8 @@ pub struct Gauge {
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstanceStats {
     pub instance: Instance,
+    /// None for the connector or task itself.
+    pub part: Option<Part>,
     /// Class of the plugin.
     pub plugin: String,
     /// Bytes of memory it has, and may have.
@@ -31,6 +34,22 @@ pub struct InstanceStats {
     /// Log lines dropped because there were too many.
     pub dropped_log_lines: u64,
     pub metrics: Vec<Metric>,
+}
+
+/// What a task has beside itself, in an instance of its own; by alias.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Transform(String),
+    Predicate(String),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Transform(alias) => write!(f, "transform `{alias}`"),
+            Self::Predicate(alias) => write!(f, "predicate `{alias}`"),
+        }
+    }
 }
 
 /// A metric that a guest registered.

@@ -7,18 +7,22 @@ mod bindings;
 mod connector;
 mod convert;
 mod exports;
+mod lower;
 mod put;
 pub(crate) mod schema;
 mod sink;
 mod source;
+mod transform;
 
 pub(crate) use bindings::bulkhead::connect as wit;
 pub(crate) use bindings::exports::bulkhead::connect::manifest;
 pub use connector::SandboxedConnector;
 pub(crate) use convert::{config_def, needs, plugin_error};
 pub(crate) use exports::{Exports, Indices, Role};
+pub(crate) use lower::Numbering;
 pub use sink::SandboxedSink;
 pub use source::SandboxedSource;
+pub(crate) use transform::{SandboxedPredicate, SandboxedTransform};
 
 use wasmtime::component::{HasSelf, Linker};
 

@@ -14,7 +14,7 @@ use bulkhead_pipeline::ports::{Clients, Plugins, Purpose, SinkTask, SourceTask};
 use bulkhead_pipeline::sink::{DeadLetterSettings, DeadLetters, Decoder, SinkLoop};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, TopicCreation, TopicCreator};
 use bulkhead_pipeline::tolerance::Tolerance;
-use bulkhead_pipeline::transform::Chain;
+use bulkhead_pipeline::transform::Transforms;
 use tokio::sync::{mpsc, watch};
 
 use crate::Shared;
@@ -129,7 +129,7 @@ async fn run_source<S: Plugins, C: Clients>(
     steered: Steered,
 ) -> Result<(), String> {
     let converters = converters(shared, start)?;
-    let chain = chain(start)?;
+    let transforms = transforms(shared, start).await?;
     let topics = topic_creator(shared, start)?;
     let acks = Arc::new(Acks::default());
     let producer =
@@ -144,7 +144,7 @@ async fn run_source<S: Plugins, C: Clients>(
         task: Arc::new(task),
         producer,
         acks,
-        encoder: Encoder::new(chain, converters),
+        encoder: Encoder::new(transforms, converters),
         topics,
         offsets: shared.offsets.clone(),
         observer: TaskObserver::new(shared, start, version, steered.clone(), made),
@@ -162,7 +162,7 @@ async fn run_sink<S: Plugins, C: Clients>(
     secrets: &Mask,
 ) -> Result<(), String> {
     let converters = converters(shared, start)?;
-    let chain = chain(start)?;
+    let transforms = transforms(shared, start).await?;
     let dead_letters = dead_letters(shared, start).await?.map(|queue| queue.with_mask(secrets.clone()));
     let made = Instant::now();
     let task = shared.plugins.sink_task(&start.id, &start.connector).await.map_err(|error| error.to_string())?;
@@ -177,7 +177,7 @@ async fn run_sink<S: Plugins, C: Clients>(
         id: start.id.clone(),
         task: Arc::new(task),
         consumer,
-        decoder: Decoder::new(converters, chain),
+        decoder: Decoder::new(converters, transforms),
         observer: TaskObserver::new(shared, start, version, steered.clone(), made),
         tolerance: Tolerance::from_config(&start.connector),
         dead_letters,
@@ -222,8 +222,9 @@ fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, 
     Ok(Converters { key: create(Role::Key)?, value: create(Role::Value)?, header: create(Role::Header)? })
 }
 
-fn chain(start: &Start) -> Result<Chain, String> {
-    Chain::new(&start.connector).map_err(|error| error.to_string())
+async fn transforms<S: Plugins, C>(shared: &Shared<S, C>, start: &Start) -> Result<Transforms, String> {
+    let opened = Transforms::open(&start.connector, &start.id, &*shared.plugins).await;
+    opened.map_err(|error| error.to_string())
 }
 
 /// Passes the loop's news on as events.

@@ -8,16 +8,19 @@ use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
 use bulkhead_pipeline::ports::{
-    ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins, Purpose, Topics,
+    Aliased, ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins, PredicateTask, Purpose,
+    Topics, TransformTask,
 };
 
 use crate::plugin::VERSION;
 use crate::{
-    MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedSink, ScriptedSource,
+    MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedSink,
+    ScriptedSource, ScriptedTransform,
 };
 
-/// Two classes, `test.SourceConnector` and `test.SinkConnector`, whose instances are what the test has put in place; without, they are
-/// instances that do nothing. The key `refuse` of a configuration makes every instance fail.
+/// Two connectors, `test.SourceConnector` and `test.SinkConnector`, whose instances are what the test has put in place;
+/// without, they are instances that do nothing. The transform `test.Marked` and the predicate `test.Mentions` are
+/// [`ScriptedTransform`]s. The key `refuse` of a configuration makes every instance fail.
 #[derive(Clone, Default)]
 pub struct ScriptedPlugins {
     connectors: Arc<Mutex<HashMap<ConnectorName, ScriptedConnector>>>,
@@ -61,9 +64,12 @@ impl Plugins for ScriptedPlugins {
             documentation: String::new(),
             config: ConfigDef::default(),
         };
-        let plugins =
-            [plugin("test.SourceConnector", PluginKind::Source), plugin("test.SinkConnector", PluginKind::Sink)];
-        Arc::new(PluginCatalog::new(plugins))
+        Arc::new(PluginCatalog::new([
+            plugin("test.SourceConnector", PluginKind::Source),
+            plugin("test.SinkConnector", PluginKind::Sink),
+            plugin("test.Marked", PluginKind::Transformation),
+            plugin("test.Mentions", PluginKind::Predicate),
+        ]))
     }
 
     fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue> {
@@ -84,6 +90,24 @@ impl Plugins for ScriptedPlugins {
 
     async fn sink_task(&self, _task: &TaskId, connector: &RawConfig) -> Result<ScriptedSink, PluginError> {
         made(connector, ScriptedSink::default())
+    }
+
+    async fn transform(
+        &self,
+        _task: &TaskId,
+        transform: &Aliased,
+        _connector: &RawConfig,
+    ) -> Result<Arc<dyn TransformTask>, PluginError> {
+        made(&transform.config, Arc::new(ScriptedTransform::new(&transform.config)))
+    }
+
+    async fn predicate(
+        &self,
+        _task: &TaskId,
+        predicate: &Aliased,
+        _connector: &RawConfig,
+    ) -> Result<Arc<dyn PredicateTask>, PluginError> {
+        made(&predicate.config, Arc::new(ScriptedTransform::new(&predicate.config)))
     }
 }
 

@@ -6,6 +6,7 @@ mod kafka;
 mod offsets;
 mod plugin;
 mod registry;
+mod transform;
 mod wait;
 
 pub use access::{MemoryClients, ScriptedPlugins};
@@ -13,4 +14,5 @@ pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopi
 pub use offsets::MemoryOffsets;
 pub use plugin::{QuietObserver, ScriptedConnector, ScriptedSink, ScriptedSource, texts};
 pub use registry::MemoryRegistry;
+pub use transform::ScriptedTransform;
 pub use wait::eventually;

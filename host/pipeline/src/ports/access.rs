@@ -8,17 +8,19 @@ use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
 
-use super::{Connector, ConsumeError, Consumer, Delivery, PluginError, Producer, SinkTask, SourceTask, Topics};
+use super::{
+    Aliased, Connector, ConsumeError, Consumer, Delivery, PluginError, PredicateTask, Producer, SinkTask, SourceTask,
+    Topics, TransformTask,
+};
 
-/// Installed connector plugins. Every call of the three makers yields a fresh instance in a sandbox of
-/// its own, with the limits and grants that the connector's configuration asks for and the worker
-/// allows.
+/// Installed plugins. Every call of the makers yields a fresh instance in a sandbox of its own, with the
+/// limits and grants that the configuration asks for and the worker allows.
 pub trait Plugins: Send + Sync + 'static {
     type Connector: Connector;
     type Source: SourceTask;
     type Sink: SinkTask;
 
-    /// The connectors installed now.
+    /// The plugins installed now.
     fn catalog(&self) -> Arc<PluginCatalog>;
     /// Verdicts on the `sandbox.*` keys of a configuration; empty if all is allowed.
     fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue>;
@@ -37,6 +39,20 @@ pub trait Plugins: Send + Sync + 'static {
         task: &TaskId,
         connector: &RawConfig,
     ) -> impl Future<Output = Result<Self::Sink, PluginError>> + Send;
+    /// A transform of a task's chain, configured.
+    fn transform(
+        &self,
+        task: &TaskId,
+        transform: &Aliased,
+        connector: &RawConfig,
+    ) -> impl Future<Output = Result<Arc<dyn TransformTask>, PluginError>> + Send;
+    /// A predicate of a task's chain, configured.
+    fn predicate(
+        &self,
+        task: &TaskId,
+        predicate: &Aliased,
+        connector: &RawConfig,
+    ) -> impl Future<Output = Result<Arc<dyn PredicateTask>, PluginError>> + Send;
 }
 
 /// Kafka clients for tasks, made from the worker's properties and the connector's overrides.

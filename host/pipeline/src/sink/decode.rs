@@ -6,16 +6,17 @@ use bulkhead_model::value::Schema;
 use bytes::Bytes;
 
 use super::fetch::Original;
+use super::transform;
 use crate::batch::{Batch, Encoding, SinkBatch, Values};
 use crate::convert::{ConvertError, Converter, Converters, Decoded, Encoded};
 use crate::ports::Consumed;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::Chain;
+use crate::transform::{GuestFailure, Transforms};
 
 /// Converters and transforms of a sink task.
 pub struct Decoder {
     pub(super) converters: Converters,
-    pub(super) chain: Chain,
+    pub(super) transforms: Transforms,
 }
 
 /// What became of a fetch.
@@ -36,13 +37,17 @@ pub(super) struct Refused {
 }
 
 impl Decoder {
-    pub fn new(converters: Converters, chain: Chain) -> Self {
-        Self { converters, chain }
+    pub fn new(converters: Converters, transforms: impl Into<Transforms>) -> Self {
+        Self { converters, transforms: transforms.into() }
     }
 
     /// Converts and transforms all records of a fetch.
-    pub(super) fn decode(&self, consumed: &Consumed) -> Converted {
-        if self.chain.is_empty() { self.convert(consumed) } else { self.transform(consumed) }
+    pub(super) async fn decode(&self, consumed: &Consumed) -> Result<Converted, GuestFailure> {
+        match &self.transforms {
+            Transforms::Native(chain) if chain.is_empty() => Ok(self.convert(consumed)),
+            Transforms::Native(chain) => Ok(self.transform(chain, consumed)),
+            Transforms::Mixed(chain) => transform::with_guests(chain, consumed, self.convert(consumed)).await,
+        }
     }
 
     /// The quick way: bytes that no converter has to change stay where they are.
@@ -305,6 +310,7 @@ mod tests {
     use super::*;
     use crate::batch::Item;
     use crate::convert::{Converter, SchemaAndValue};
+    use crate::transform::Chain;
     use bulkhead_model::value::Value;
 
     /// Keeps texts, doubles those that begin with `+`, refuses those that begin with `!`, and makes
@@ -367,13 +373,13 @@ mod tests {
         }
     }
 
-    fn check(records: &[[&str; 3]]) -> (String, bool) {
+    async fn check(records: &[[&str; 3]]) -> (String, bool) {
         let consumed = fetch(records);
         let buffer = consumed.data.as_ptr();
         let picky = Arc::new(Picky);
         let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky };
         let decoder = Decoder::new(converters, Chain::default());
-        let Converted { batch, refused, .. } = decoder.decode(&consumed);
+        let Converted { batch, refused, .. } = decoder.decode(&consumed).await.unwrap();
         batch.records.check().unwrap();
         let text = |item: Item<'_>| match item.encoding {
             Encoding::None => "-".to_owned(),
@@ -396,28 +402,28 @@ mod tests {
         (lines.join("\n"), batch.records.data.as_ptr() == buffer)
     }
 
-    #[test]
-    fn bytes_that_need_no_change_are_shared() {
-        let (text, shared) = check(&[["k", "v", "h"], ["-", "w", "-"]]);
+    #[tokio::test]
+    async fn bytes_that_need_no_change_are_shared() {
+        let (text, shared) = check(&[["k", "v", "h"], ["-", "w", "-"]]).await;
         assert_eq!(text, "100 k v h\n101 - w -");
         assert!(shared);
     }
 
-    #[test]
-    fn what_changes_is_copied_with_all_that_comes_after() {
-        let (text, shared) = check(&[["k", "v", "h"], ["a", "+b", "c"], ["0", "x", "+y"], ["z", "0", "-"]]);
+    #[tokio::test]
+    async fn what_changes_is_copied_with_all_that_comes_after() {
+        let (text, shared) = check(&[["k", "v", "h"], ["a", "+b", "c"], ["0", "x", "+y"], ["z", "0", "-"]]).await;
         assert_eq!(text, "100 k v h\n101 a +b+b c\n102 - x +y+y\n103 z - -");
         assert!(!shared);
     }
 
-    #[test]
-    fn a_refused_record_leaves_the_others_as_they_are() {
-        let (text, _) = check(&[["k", "v", "h"], ["a", "!b", "c"], ["d", "e", "!f"], ["+g", "h", "i"]]);
+    #[tokio::test]
+    async fn a_refused_record_leaves_the_others_as_they_are() {
+        let (text, _) = check(&[["k", "v", "h"], ["a", "!b", "c"], ["d", "e", "!f"], ["+g", "h", "i"]]).await;
         assert_eq!(
             text,
             "100 k v h\n103 +g+g h i\nrefused 101 at VALUE_CONVERTER: !b\nrefused 102 at HEADER_CONVERTER: e"
         );
-        let (text, _) = check(&[["+a", "!b", "c"], ["d", "e", "f"]]);
+        let (text, _) = check(&[["+a", "!b", "c"], ["d", "e", "f"]]).await;
         assert_eq!(text, "101 d e f\nrefused 100 at VALUE_CONVERTER: !b");
     }
 }

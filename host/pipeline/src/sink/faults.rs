@@ -13,7 +13,7 @@ use crate::tolerance::{Fault, Log};
 impl<T: SinkTask, C: Consumer, O: Observer> SinkLoop<T, C, O> {
     /// Converts a fetch; records that can't be are reported, and skipped or fail the task.
     pub(super) async fn convert(&mut self, mut consumed: Consumed) -> Result<(SinkBatch, Arc<Fetch>), TaskFailure> {
-        let Converted { batch, rows, refused } = self.decoder.decode(&consumed);
+        let Converted { batch, rows, refused } = self.decoder.decode(&consumed).await?;
         if self.dead_letters.is_none() {
             consumed.data = bytes::Bytes::new();
         }

@@ -1,39 +1,39 @@
-//! The way through a chain of transforms: every record becomes a tree, and what is left of it a row of a
-//! new batch.
+//! The way through transforms. With built-in ones alone every record becomes a tree, and what is left of it
+//! a row of a new batch; guests take the batch as a whole.
 
 use std::sync::Arc;
 
-use bulkhead_model::value::Schema;
-
 use super::decode::{Converted, Cursor, Decoder, Refused};
 use super::fetch::Original;
-use crate::batch::{Batch, Encoding, NO_PARTITION, NO_TIMESTAMP, SinkBatch, Values};
-use crate::convert::{ConvertError, Converter, SchemaAndValue, item};
+use crate::batch::{Batch, NO_TIMESTAMP, SinkBatch};
+use crate::convert::Converter;
 use crate::ports::Consumed;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::{Header, Record};
+use crate::transform::passage::{Passage, Outcome};
+use crate::transform::rows::{Rows, pooled};
+use crate::transform::{Chain, GuestFailure, Header, MixedChain, Record};
 
 impl Decoder {
-    pub(super) fn transform(&self, consumed: &Consumed) -> Converted {
+    pub(super) fn transform(&self, chain: &Chain, consumed: &Consumed) -> Converted {
         let mut rows = Rows::default();
+        let mut places = Vec::new();
         let mut refused = Vec::new();
         let mut cursor = Cursor::default();
         for index in 0..consumed.count() {
             let start = cursor;
             cursor = start.past_record(consumed, index);
-            let row = self
+            let transformed = self
                 .read(consumed, index, start)
-                .and_then(|record| self.chain.apply(record).map_err(Fault::transforming));
-            let pushed = row.and_then(|record| match record {
-                Some(record) => rows.push(consumed, index, record).map_err(Fault::reading),
+                .and_then(|record| chain.apply(record).map_err(Fault::transforming));
+            let pushed = transformed.and_then(|record| match record {
+                Some(record) => rows.push(&record).map(|()| places.push(index)).map_err(Fault::reading),
                 None => Ok(()),
             });
             if let Err(fault) = pushed {
                 refused.push(Refused { original: Original::of(consumed, index, start), fault });
             }
         }
-        let places = std::mem::take(&mut rows.places);
-        Converted { batch: rows.finish(consumed, &places), rows: Some(places), refused }
+        Converted { batch: sink_batch(rows.finish(), consumed, &places), rows: Some(places), refused }
     }
 
     fn read(&self, consumed: &Consumed, index: usize, mut cursor: Cursor) -> Result<Record, Fault> {
@@ -63,97 +63,72 @@ impl Decoder {
     }
 }
 
-/// A batch on its way, row by row.
-#[derive(Default)]
-struct Rows {
-    batch: Batch,
-    schemas: Vec<Arc<Schema>>,
-    offset: Vec<i64>,
-    timestamp_type: Vec<u8>,
-    data: Vec<u8>,
-    /// Where in the fetch each record was.
-    places: Vec<usize>,
-}
-
-impl Rows {
-    /// All of the record, or nothing.
-    fn push(&mut self, consumed: &Consumed, index: usize, record: Record) -> Result<(), ConvertError> {
-        let start = self.data.len();
-        let items = std::iter::once(&record.key).chain([&record.value]).chain(record.headers.iter().map(|h| &h.value));
-        let written = items.map(|half| self.write(half)).collect::<Result<Vec<_>, _>>();
-        let written = written.inspect_err(|_| self.data.truncate(start))?;
-        let [key, value, headers @ ..] = written.as_slice() else { return Ok(()) };
-        push(&mut self.batch.keys, key);
-        push(&mut self.batch.values, value);
-        for (header, written) in record.headers.iter().zip(headers) {
-            push(&mut self.batch.headers, written);
-            self.batch.header_key.push(pooled(&mut self.batch.header_keys, &header.key));
+/// Takes converted records through a chain with guests.
+pub(super) async fn with_guests(
+    chain: &MixedChain,
+    consumed: &Consumed,
+    converted: Converted,
+) -> Result<Converted, GuestFailure> {
+    let Converted { batch, rows: before, mut refused } = converted;
+    let mut passage = Passage::new(Arc::new(batch.records), batch.offset);
+    chain.apply(&mut passage).await?;
+    let whole = passage.whole();
+    let mut rows = Rows::default();
+    let mut places = Vec::new();
+    let mut failed = Vec::new();
+    for (index, outcome) in passage.outcomes().enumerate() {
+        let place = before.as_ref().map_or(index, |rows| rows[index]);
+        let kept = match outcome {
+            Outcome::Row(_) if whole.is_some() => Ok(()),
+            Outcome::Row(record) => {
+                rows.push_row(&record);
+                Ok(())
+            }
+            Outcome::Tree(record) => rows.push(record).map_err(Fault::reading),
+            Outcome::Dropped => continue,
+            Outcome::Failed(fault) => Err(fault.clone()),
+        };
+        match kept {
+            Ok(()) => places.push(place),
+            Err(fault) => failed.push((place, fault)),
         }
-        self.batch.header_count.push(headers.len() as u32);
-        self.batch.topic.push(pooled(&mut self.batch.topics, &record.topic));
-        self.batch.partition.push(record.partition.unwrap_or(NO_PARTITION));
-        self.batch.timestamp.push(record.timestamp.unwrap_or(NO_TIMESTAMP));
-        self.offset.push(consumed.offset[index]);
-        self.timestamp_type.push(consumed.timestamp_type[index]);
-        self.places.push(index);
-        self.batch.count += 1;
-        Ok(())
     }
+    refused.extend(refusals(consumed, failed));
+    let records = whole.map_or_else(|| rows.finish(), |batch| Batch::clone(batch));
+    Ok(Converted { batch: sink_batch(records, consumed, &places), rows: Some(places), refused })
+}
 
-    fn write(&mut self, half: &SchemaAndValue) -> Result<Written, ConvertError> {
-        let start = self.data.len();
-        let written = item::write(half.schema.clone(), &half.value, &mut self.data)?;
-        let schema = written.schema.map_or(0, |schema| {
-            let known = self.schemas.iter().rposition(|known| Arc::ptr_eq(known, &schema));
-            known.unwrap_or_else(|| {
-                self.schemas.push(schema);
-                self.schemas.len() - 1
-            }) as u32
-                + 1
-        });
-        Ok(Written { encoding: written.encoding, schema, len: (self.data.len() - start) as u32 })
-    }
-
-    fn finish(mut self, consumed: &Consumed, places: &[usize]) -> SinkBatch {
-        let (original_topic, original_partition) = self.originals(consumed, places);
-        self.batch.schemas = Arc::new(self.schemas);
-        self.batch.data = self.data.into();
-        let (offset, timestamp_type) = (self.offset, self.timestamp_type);
-        SinkBatch { records: self.batch, offset, timestamp_type, original_topic, original_partition }
-    }
-
-    /// Where the records were read; nothing if that is where they are.
-    fn originals(&mut self, consumed: &Consumed, places: &[usize]) -> (Vec<u32>, Vec<i32>) {
-        let topic = |place: &usize| &consumed.topics[consumed.topic[*place] as usize];
-        let partitions: Vec<_> = places.iter().map(|place| consumed.partition[*place]).collect();
-        let topics = self.batch.topic.iter().map(|topic| &self.batch.topics[*topic as usize]);
-        if partitions == self.batch.partition && topics.eq(places.iter().map(topic)) {
-            return (Vec::new(), Vec::new());
+/// By rising places, as they are given.
+fn refusals(consumed: &Consumed, failed: Vec<(usize, Fault)>) -> impl Iterator<Item = Refused> {
+    let (mut cursor, mut next) = (Cursor::default(), 0);
+    failed.into_iter().map(move |(place, fault)| {
+        for index in next..place {
+            cursor = cursor.past_record(consumed, index);
         }
-        let topics = places.iter().map(|place| pooled(&mut self.batch.topics, topic(place))).collect();
-        (topics, partitions)
+        next = place;
+        Refused { original: Original::of(consumed, place, cursor), fault }
+    })
+}
+
+/// Records that were at these places of the fetch.
+fn sink_batch(mut records: Batch, consumed: &Consumed, places: &[usize]) -> SinkBatch {
+    let (original_topic, original_partition) = originals(&mut records, consumed, places);
+    let offset = places.iter().map(|place| consumed.offset[*place]).collect();
+    let timestamp_type = places.iter().map(|place| consumed.timestamp_type[*place]).collect();
+    SinkBatch { records, offset, timestamp_type, original_topic, original_partition }
+}
+
+/// Where the records were read; nothing if that is where they are.
+fn originals(records: &mut Batch, consumed: &Consumed, places: &[usize]) -> (Vec<u32>, Vec<i32>) {
+    let topic = |place: usize| &consumed.topics[consumed.topic[place] as usize];
+    let unmoved = records.records().zip(places).all(|(record, place)| {
+        record.partition() == Some(consumed.partition[*place]) && record.topic() == topic(*place)
+    });
+    if unmoved {
+        return (Vec::new(), Vec::new());
     }
-}
-
-struct Written {
-    encoding: Encoding,
-    schema: u32,
-    len: u32,
-}
-
-fn push(column: &mut Values, written: &Written) {
-    column.encoding.push(written.encoding);
-    column.schema.push(written.schema);
-    column.len.push(written.len);
-}
-
-/// The place of a name in a pool, which it joins if it is new.
-fn pooled(pool: &mut Vec<Arc<str>>, name: &Arc<str>) -> u32 {
-    let known = pool.iter().rposition(|known| known == name);
-    known.unwrap_or_else(|| {
-        pool.push(name.clone());
-        pool.len() - 1
-    }) as u32
+    let topics = places.iter().map(|place| pooled(&mut records.topics, topic(*place))).collect();
+    (topics, places.iter().map(|place| consumed.partition[*place]).collect())
 }
 
 #[cfg(test)]
@@ -164,7 +139,7 @@ mod tests {
     use crate::convert::{Converters, Role, create};
     use crate::transform::Chain;
 
-    fn decoded(pattern: &str) -> SinkBatch {
+    async fn decoded(pattern: &str) -> SinkBatch {
         let string = |role| create("StringConverter", &RawConfig::new(), role).unwrap();
         let converters =
             Converters { key: string(Role::Key), value: string(Role::Value), header: string(Role::Header) };
@@ -187,17 +162,17 @@ mod tests {
             data: bytes::Bytes::from_static(b"xy"),
             ..Consumed::default()
         };
-        Decoder::new(converters, chain.unwrap()).decode(&consumed).batch
+        Decoder::new(converters, chain.unwrap()).decode(&consumed).await.unwrap().batch
     }
 
-    #[test]
-    fn where_records_were_read_is_said_once_a_transform_has_moved_one() {
-        let batch = decoded("b");
+    #[tokio::test]
+    async fn where_records_were_read_is_said_once_a_transform_has_moved_one() {
+        let batch = decoded("b").await;
         let topics = |column: &[u32]| column.iter().map(|at| &*batch.records.topics[*at as usize]).collect::<Vec<_>>();
         assert_eq!(topics(&batch.records.topic), ["a", "all"]);
         assert_eq!(topics(&batch.original_topic), ["a", "b"]);
         assert_eq!(batch.original_partition, [4, 5]);
-        let unmoved = decoded("c");
+        let unmoved = decoded("c").await;
         assert!(unmoved.original_topic.is_empty() && unmoved.original_partition.is_empty());
     }
 }

@@ -3,15 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::batch::{Encoding, Item, RecordRef};
-use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue, item};
+use crate::batch::{Batch, Encoding, Item, RecordRef};
+use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue};
 use crate::ports::Outgoing;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::{Chain, Header, Record};
+use crate::transform::passage::{Passage, Outcome, read};
+use crate::transform::{GuestFailure, Header, Record, Transforms};
 
 /// Transforms and converters of a source task, with buffers that are used again for every record.
 pub struct Encoder {
-    chain: Chain,
+    transforms: Transforms,
     pub(super) key: Arc<dyn Converter>,
     pub(super) value: Arc<dyn Converter>,
     header: Arc<dyn Converter>,
@@ -28,20 +29,44 @@ enum HeaderBytes<'a> {
 }
 
 impl Encoder {
-    pub fn new(chain: Chain, converters: Converters) -> Self {
+    pub fn new(transforms: impl Into<Transforms>, converters: Converters) -> Self {
         let Converters { key, value, header } = converters;
         let (key_buffer, value_buffer, header_buffer) = (Vec::new(), Vec::new(), Vec::new());
-        Self { chain, key, value, header, key_buffer, value_buffer, header_buffer }
+        Self { transforms: transforms.into(), key, value, header, key_buffer, value_buffer, header_buffer }
+    }
+
+    /// Guests work on a whole batch before its records are encoded; none if there are no guests.
+    pub(super) async fn transform(&self, batch: &Batch) -> Result<Option<Passage>, GuestFailure> {
+        let Transforms::Mixed(chain) = &self.transforms else { return Ok(None) };
+        let mut passage = Passage::new(Arc::new(batch.clone()), Vec::new());
+        chain.apply(&mut passage).await?;
+        Ok(Some(passage))
     }
 
     /// Transforms and converts one record and hands it to `send`; none if a transform drops it. An error
-    /// says at which stage.
-    pub fn encode<R>(
+    /// says at which stage. `passage` is what [`Self::transform`] has made of the record's batch.
+    pub(super) fn encode<R>(
         &mut self,
         record: &RecordRef<'_>,
+        passage: Option<&Passage>,
         send: impl FnOnce(&Outgoing<'_>) -> R,
     ) -> Result<Option<R>, Fault> {
-        if self.chain.is_empty() { self.convert(record, send).map(Some) } else { self.transform(record, send) }
+        match (passage, &self.transforms) {
+            (Some(passage), _) => match passage.outcome(record.index) {
+                Outcome::Row(record) => self.convert(&record, send).map(Some),
+                Outcome::Tree(record) => self.convert_tree(record, send).map(Some),
+                Outcome::Dropped => Ok(None),
+                Outcome::Failed(fault) => Err(fault.clone()),
+            },
+            (None, Transforms::Native(chain)) if !chain.is_empty() => {
+                let record = read(record, None).map_err(Fault::reading)?;
+                match chain.apply(record).map_err(Fault::transforming)? {
+                    Some(record) => self.convert_tree(&record, send).map(Some),
+                    None => Ok(None),
+                }
+            }
+            (None, Transforms::Native(_) | Transforms::Mixed(_)) => self.convert(record, send).map(Some),
+        }
     }
 
     /// The quick way: no value is looked into unless a converter has to.
@@ -59,12 +84,8 @@ impl Encoder {
         Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
     }
 
-    /// Through trees of values, which transforms need.
-    fn transform<R>(&self, record: &RecordRef<'_>, send: impl FnOnce(&Outgoing<'_>) -> R) -> Result<Option<R>, Fault> {
-        let record = read(record).map_err(Fault::reading)?;
-        let Some(record) = self.chain.apply(record).map_err(Fault::transforming)? else {
-            return Ok(None);
-        };
+    /// From trees of values, which transforms leave behind.
+    fn convert_tree<R>(&self, record: &Record, send: impl FnOnce(&Outgoing<'_>) -> R) -> Result<R, Fault> {
         let topic = &*record.topic;
         let convert = |converter: &dyn Converter, half: &SchemaAndValue, stage| {
             let bytes = converter.from_connect(topic, half.schema.as_ref(), &half.value);
@@ -80,7 +101,7 @@ impl Encoder {
         let value = convert(&*self.value, &record.value, Stage::ValueConverter)?;
         let (partition, timestamp) = (record.partition, record.timestamp);
         let (key, value) = (key.as_deref(), value.as_deref());
-        Ok(Some(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers })))
+        Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
     }
 
     fn headers<'a>(&mut self, topic: &str, record: &RecordRef<'a>) -> Result<Vec<(&'a str, HeaderBytes<'a>)>, Fault> {
@@ -111,20 +132,6 @@ impl<'a> HeaderBytes<'a> {
             Self::Buffer(range) => Some(&buffer[range.clone()]),
         }
     }
-}
-
-/// A record as transforms take it.
-fn read(record: &RecordRef<'_>) -> Result<Record, ConvertError> {
-    let headers = record.headers().map(|(key, item)| Ok(Header { key: key.clone(), value: item::read(item)? }));
-    Ok(Record {
-        topic: record.topic().clone(),
-        partition: record.partition(),
-        key: item::read(record.key)?,
-        value: item::read(record.value)?,
-        timestamp: record.timestamp(),
-        headers: headers.collect::<Result<_, ConvertError>>()?,
-        offset: None,
-    })
 }
 
 /// Converts a key or a value; the bytes are the item's own or in `buffer`.

@@ -14,6 +14,7 @@ use crate::control::{Call, Observer, TaskFailure, Wanted, failed_in};
 use crate::convert::Lookup;
 use crate::ports::{ProduceError, Producer, Sent, SourceTask, TopicError};
 use crate::tolerance::{Fault, Stage, random};
+use crate::transform::passage::Passage;
 
 /// Between two tries to make a topic.
 const TOPIC_RETRY: Duration = Duration::from_millis(100);
@@ -50,6 +51,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         }
         progress.topics.look(&self.observer);
         self.encoder.begin();
+        let passage = self.encoder.transform(&batch.records).await?;
         let mut offsets = progress.submitted.begin_batch(batch);
         if self.task.wants_deliveries() {
             progress.batch_starts.push((progress.submitted.next_sequence(), progress.batches));
@@ -58,7 +60,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         for record in batch.records.records() {
             let bytes = record.key.bytes.len() + record.value.bytes.len();
             let sequence = progress.submitted.submit(batch, &mut offsets, record.index, bytes);
-            let origin = Origin { batch, offsets: &offsets, record };
+            let origin = Origin { batch, offsets: &offsets, record, passage: passage.as_ref() };
             if self.send_record(progress, &origin, sequence).await? == Flow::GiveUp {
                 progress.submitted.fail(sequence);
                 progress.gave_up = true;
@@ -76,7 +78,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
     ) -> Result<Flow, TaskFailure> {
         let mut failed: Option<(u32, Instant)> = None;
         loop {
-            match self.try_to_send(progress, &origin.record, sequence) {
+            match self.try_to_send(progress, origin, sequence) {
                 Step::Done => return Ok(Flow::Next),
                 Step::Full => {
                     self.acks.room().await;
@@ -113,10 +115,10 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
     }
 
     /// Encodes a record and queues it, or settles it if a transform dropped it.
-    fn try_to_send(&mut self, progress: &mut Progress, record: &RecordRef<'_>, sequence: u64) -> Step {
+    fn try_to_send(&mut self, progress: &mut Progress, origin: &Origin<'_>, sequence: u64) -> Step {
         let (producer, observer, topics) = (&self.producer, &self.observer, &mut progress.topics);
         let creator = &self.topics;
-        let sent = self.encoder.encode(record, |outgoing| {
+        let sent = self.encoder.encode(&origin.record, origin.passage, |outgoing| {
             if !topics.contains(outgoing.topic) {
                 if creator.as_ref().is_some_and(|creator| !creator.is_ready(outgoing.topic)) {
                     return Step::NewTopic(outgoing.topic.into());
@@ -237,6 +239,8 @@ struct Origin<'a> {
     /// At this record.
     offsets: &'a BatchOffsets,
     record: RecordRef<'a>,
+    /// What guests have made of the batch, if there are any.
+    passage: Option<&'a Passage>,
 }
 
 impl Origin<'_> {

@@ -1,13 +1,13 @@
-//! All transforms of a connector, one after the other, each perhaps behind a predicate.
+//! Built-in transforms one after the other, each perhaps behind a built-in predicate.
 
 use bulkhead_model::RawConfig;
-use bulkhead_model::config::{ConfigType, Typed};
 
+use super::plan::{self, GuardPlan, StagePlan};
 use super::registry::{full_name, make_predicate, make_transform};
 use super::{Predicate, Record, Transform};
 use crate::convert::ConvertError;
 
-/// What `transforms` and `predicates` of a configuration come to.
+/// Transforms that this worker brings; works on one record at a time and never waits.
 #[derive(Default)]
 pub struct Chain {
     stages: Vec<Stage>,
@@ -23,30 +23,22 @@ pub struct StageError {
     pub source: ConvertError,
 }
 
-struct Stage {
+pub(super) struct Stage {
     alias: String,
     class: String,
     transform: Box<dyn Transform>,
     guard: Option<Guard>,
 }
 
-/// Lets a record into a transform, or past it.
 struct Guard {
     predicate: Box<dyn Predicate>,
-    /// The answer that lets it in: false if negated.
     wanted: bool,
 }
 
 impl Chain {
-    /// From a connector's configuration: `transforms` lists aliases, `transforms.<alias>.type` and what
-    /// else begins so belongs to one; the same with `predicates`.
+    /// From a connector's configuration, whose transforms and predicates are all built in.
     pub fn new(config: &RawConfig) -> Result<Self, ConvertError> {
-        let predicates = aliases(config, "predicates");
-        let stages = aliases(config, "transforms").into_iter().map(|alias| {
-            let own = config.with_prefix(&format!("transforms.{alias}."));
-            let stage = Stage::new(alias.clone(), own, config, &predicates);
-            stage.map_err(|error| error.at(&format!("transform `{alias}`")))
-        });
+        let stages = plan::stages(config)?.into_iter().map(Stage::new);
         Ok(Self { stages: stages.collect::<Result<_, _>>()? })
     }
 
@@ -66,20 +58,21 @@ impl Chain {
         }
         Ok(Some(record))
     }
+
+    pub(super) fn push(&mut self, stage: Stage) {
+        self.stages.push(stage);
+    }
 }
 
 impl Stage {
-    /// `own` is the part of the configuration below the alias.
-    fn new(alias: String, mut own: RawConfig, all: &RawConfig, predicates: &[String]) -> Result<Self, ConvertError> {
-        let class = own.remove("type").ok_or_else(|| ConvertError::Config("`type` is missing".to_owned()))?;
-        let (predicate, negate) = (own.remove("predicate"), own.remove("negate"));
-        let guard = match (predicate, negate) {
-            (Some(predicate), negate) => Some(Guard::new(&predicate, negate.as_deref(), all, predicates)?),
-            (None, Some(_)) => return Err(ConvertError::Config("`negate` needs a `predicate`".to_owned())),
-            (None, None) => None,
+    pub(super) fn new(plan: StagePlan) -> Result<Self, ConvertError> {
+        let StagePlan { transform: plan, guard } = plan;
+        let make = || {
+            let guard = guard.map(Guard::new).transpose()?;
+            Ok((guard, make_transform(&plan.class, &plan.config)?))
         };
-        let transform = make_transform(class.trim(), &own)?;
-        Ok(Self { alias, class: full_name(class.trim()), transform, guard })
+        let (guard, transform) = make().map_err(|error: ConvertError| error.at(&format!("transform `{}`", plan.alias)))?;
+        Ok(Self { alias: plan.alias, class: full_name(&plan.class), transform, guard })
     }
 
     fn apply(&self, record: Record) -> Result<Option<Record>, ConvertError> {
@@ -93,35 +86,10 @@ impl Stage {
 }
 
 impl Guard {
-    fn new(alias: &str, negate: Option<&str>, all: &RawConfig, known: &[String]) -> Result<Self, ConvertError> {
-        let alias = alias.trim();
-        if !known.iter().any(|known| known == alias) {
-            return Err(ConvertError::Config(format!("the predicate `{alias}` is not listed in `predicates`")));
-        }
-        let mut own = all.with_prefix(&format!("predicates.{alias}."));
-        let class = own.remove("type");
-        let class = class.ok_or_else(|| ConvertError::Config(format!("predicate `{alias}`: `type` is missing")))?;
-        let predicate = make_predicate(class.trim(), &own);
-        let predicate = predicate.map_err(|error| error.at(&format!("predicate `{alias}`")))?;
-        Ok(Self { predicate, wanted: !is_true(negate)? })
+    fn new(plan: GuardPlan) -> Result<Self, ConvertError> {
+        let GuardPlan { predicate, wanted } = plan;
+        let made = make_predicate(&predicate.class, &predicate.config);
+        let predicate = made.map_err(|error| error.at(&format!("predicate `{}`", predicate.alias)))?;
+        Ok(Self { predicate, wanted })
     }
-}
-
-fn is_true(negate: Option<&str>) -> Result<bool, ConvertError> {
-    match ConfigType::Boolean.parse(negate.unwrap_or("false")) {
-        Ok(Typed::Boolean(negate)) => Ok(negate),
-        Ok(_) => Ok(false),
-        Err(reason) => Err(ConvertError::Config(format!("`negate`: {reason}"))),
-    }
-}
-
-/// The elements of a list, each once.
-fn aliases(config: &RawConfig, key: &str) -> Vec<String> {
-    let mut aliases = Vec::new();
-    for alias in config.get(key).unwrap_or_default().split(',').map(str::trim) {
-        if !alias.is_empty() && !aliases.iter().any(|other| other == alias) {
-            aliases.push(alias.to_owned());
-        }
-    }
-    aliases
 }

@@ -161,6 +161,16 @@ const PREDICATE_CLASSES: [Class<MakePredicate>; 3] = [
     },
 ];
 
+/// Whether a transform of this class is built in.
+pub(super) fn is_transform(class: &str) -> bool {
+    TRANSFORM_CLASSES.iter().any(|known| known.side_of(class).is_some())
+}
+
+/// Whether a predicate of this class is built in.
+pub(super) fn is_predicate(class: &str) -> bool {
+    PREDICATE_CLASSES.iter().any(|known| known.is(class))
+}
+
 /// Makes a transform from its own part of the configuration.
 pub(super) fn make_transform(class: &str, config: &RawConfig) -> Made<dyn Transform> {
     for known in &TRANSFORM_CLASSES {
@@ -178,8 +188,7 @@ pub(super) fn full_name(class: &str) -> String {
 
 /// Makes a predicate from its own part of the configuration.
 pub(super) fn make_predicate(class: &str, config: &RawConfig) -> Made<dyn Predicate> {
-    let named = |known: &&Class<MakePredicate>| class == known.name || class == format!("{PREDICATES}.{}", known.name);
-    match PREDICATE_CLASSES.iter().find(named) {
+    match PREDICATE_CLASSES.iter().find(|known| known.is(class)) {
         Some(known) => (known.make)(&parse(&(known.config_def)(), config)?),
         None => Err(ConvertError::Config(format!("there is no predicate of class {class}"))),
     }
@@ -210,6 +219,12 @@ fn describe(class: String, kind: PluginKind, documentation: &str, config_def: fn
         version: Some(CONNECT_VERSION.to_owned()),
         documentation: documentation.to_owned(),
         config: config_def(),
+    }
+}
+
+impl Class<MakePredicate> {
+    fn is(&self, name: &str) -> bool {
+        name == self.name || name.strip_prefix(PREDICATES).and_then(|name| name.strip_prefix('.')) == Some(self.name)
     }
 }
 

@@ -88,6 +88,7 @@ impl Opener {
             indices,
             role: Role::Manifest,
             instance,
+            part: None,
             class: "its manifest",
             budget: MANIFEST_BUDGET,
         };

@@ -1,13 +1,13 @@
 //! `schemas`: the numbers by which one instance's records refer to their schemas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bulkhead_model::value::Schema;
 
 use super::bad_data;
 use crate::tenant::Tenant;
-use crate::v0_1::schema;
+use crate::v0_1::{Numbering, schema};
 use crate::v0_1::wit::schemas::Host;
 use crate::v0_1::wit::types::{Error, SchemaDef, SchemaNode};
 
@@ -15,6 +15,9 @@ use crate::v0_1::wit::types::{Error, SchemaDef, SchemaNode};
 const MAX_SCHEMAS: usize = 100_000;
 /// Bytes of text in all of an instance's schemas.
 const MAX_WEIGHT: usize = 64 << 20;
+
+/// Schemas whose number is found without looking into them; then it begins anew.
+const MAX_KNOWN_ADDRESSES: usize = 10_000;
 
 /// Number `n` is at index `n - 1`.
 #[derive(Default)]
@@ -25,6 +28,16 @@ pub(crate) struct Schemas {
     weight: usize,
     /// `all` as batches share it; made anew only after a schema was added.
     shared: Option<Arc<Vec<Arc<Schema>>>>,
+    shown: Shown,
+}
+
+/// What the worker has shown to the guest, of its own accord.
+#[derive(Default)]
+struct Shown {
+    numbers: HashSet<u32>,
+    /// By address, which is only compared; `held` keeps the addresses taken.
+    addresses: HashMap<usize, u32>,
+    held: Vec<Arc<Schema>>,
 }
 
 impl Schemas {
@@ -39,17 +52,60 @@ impl Schemas {
         if let Some(number) = self.numbers.get(&given.digest) {
             return Ok(*number);
         }
-        self.weight += given.weight;
+        let number = self.add(given.schema, given.weight)?;
+        self.numbers.insert(given.digest, number);
+        Ok(number)
+    }
+
+    /// The numbers of a batch's schemas, for a guest that also registers schemas of its own: there is one
+    /// count for both.
+    pub(crate) fn show(&mut self, schemas: &[Arc<Schema>]) -> Result<Numbering, String> {
+        let mut unseen = Vec::new();
+        let numbers = schemas.iter().map(|schema| self.show_one(schema, &mut unseen));
+        let numbers = numbers.collect::<Result<_, _>>()?;
+        Ok(Numbering::new(numbers, unseen))
+    }
+
+    fn show_one(&mut self, schema: &Arc<Schema>, unseen: &mut Vec<SchemaDef>) -> Result<u32, String> {
+        let address = Arc::as_ptr(schema).addr();
+        if let Some(number) = self.shown.addresses.get(&address) {
+            return Ok(*number);
+        }
+        let nodes = schema::to_nodes(schema);
+        let number = match schema::from_nodes(nodes.clone()) {
+            Ok(given) => match self.numbers.get(&given.digest) {
+                Some(number) => *number,
+                None => {
+                    let number = self.add(Arc::clone(schema), given.weight)?;
+                    self.numbers.insert(given.digest, number);
+                    number
+                }
+            },
+            // Larger than what guests may give, but ours.
+            Err(_) => self.add(Arc::clone(schema), nodes.len())?,
+        };
+        if self.shown.held.len() == MAX_KNOWN_ADDRESSES {
+            self.shown.held.clear();
+            self.shown.addresses.clear();
+        }
+        self.shown.held.push(Arc::clone(schema));
+        self.shown.addresses.insert(address, number);
+        if self.shown.numbers.insert(number) {
+            unseen.push(SchemaDef { id: number, nodes });
+        }
+        Ok(number)
+    }
+
+    fn add(&mut self, schema: Arc<Schema>, weight: usize) -> Result<u32, String> {
+        self.weight += weight;
         if self.all.len() == MAX_SCHEMAS || self.weight > MAX_WEIGHT {
             return Err(format!(
                 "too many schemas: at most {MAX_SCHEMAS}, and {MAX_WEIGHT} bytes of them, for each instance"
             ));
         }
-        self.all.push(given.schema);
+        self.all.push(schema);
         self.shared = None;
-        let number = self.all.len() as u32;
-        self.numbers.insert(given.digest, number);
-        Ok(number)
+        Ok(self.all.len() as u32)
     }
 
     /// Takes a schema that came along with a batch, under the number that the guest gave it.
@@ -66,5 +122,41 @@ impl Schemas {
 impl Host for Tenant {
     fn register(&mut self, nodes: Vec<SchemaNode>) -> Result<u32, Error> {
         self.schemas.register(nodes).map_err(bad_data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bulkhead_model::value::SchemaType;
+
+    use super::*;
+
+    fn text() -> Arc<Schema> {
+        Arc::new(Schema::required(SchemaType::String))
+    }
+
+    fn shown(schemas: &mut Schemas, batch: &[Arc<Schema>]) -> (Vec<u32>, Vec<u32>) {
+        let mut unseen = Vec::new();
+        let numbers = batch.iter().map(|schema| schemas.show_one(schema, &mut unseen).unwrap()).collect();
+        (numbers, unseen.iter().map(|definition| definition.id).collect())
+    }
+
+    #[test]
+    fn the_guests_schemas_and_ours_are_counted_together() {
+        let mut schemas = Schemas::default();
+        let number = Arc::new(Schema::required(SchemaType::Int8));
+        assert_eq!(schemas.register(schema::to_nodes(&text())), Ok(1));
+        assert_eq!(shown(&mut schemas, &[Arc::clone(&number), text()]), (vec![2, 1], vec![2, 1]));
+        assert_eq!(shown(&mut schemas, &[text(), number]), (vec![1, 2], vec![]));
+        assert_eq!(schemas.register(schema::to_nodes(&text())), Ok(1));
+        assert_eq!(schemas.shared().len(), 2);
+    }
+
+    #[test]
+    fn a_schema_that_no_guest_could_give_is_shown_all_the_same() {
+        let mut schemas = Schemas::default();
+        let deep = (0..100).fold(text(), |below, _| Arc::new(Schema::required(SchemaType::Array(Some(below)))));
+        assert_eq!(shown(&mut schemas, &[Arc::clone(&deep)]), (vec![1], vec![1]));
+        assert_eq!(shown(&mut schemas, &[deep]), (vec![1], vec![]));
     }
 }

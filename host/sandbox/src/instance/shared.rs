@@ -13,12 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::watch::Watch;
 use crate::host::Metrics;
 use crate::output::Output;
-use crate::stats::InstanceStats;
+use crate::stats::{InstanceStats, Part};
 
 pub(crate) struct Shared {
     /// As texts name it: `task orders-3`.
     pub(crate) name: String,
     pub(crate) instance: Instance,
+    pub(crate) part: Option<Part>,
     pub(crate) plugin: String,
     /// Tells lives of the same connector or task apart.
     pub(crate) life: u64,
@@ -61,6 +62,7 @@ pub(crate) enum Ending {
 pub(crate) struct Origin {
     pub(crate) name: String,
     pub(crate) instance: Instance,
+    pub(crate) part: Option<Part>,
     pub(crate) plugin: String,
     pub(crate) life: u64,
     pub(crate) worker: Arc<str>,
@@ -76,6 +78,7 @@ impl Shared {
         Self {
             name: origin.name,
             instance: origin.instance,
+            part: origin.part,
             plugin: origin.plugin,
             life: origin.life,
             worker: origin.worker,
@@ -115,6 +118,7 @@ impl Shared {
         let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
         InstanceStats {
             instance: self.instance.clone(),
+            part: self.part.clone(),
             plugin: self.plugin.clone(),
             memory: self.memory.load(Ordering::Relaxed),
             memory_limit: self.memory_limit,

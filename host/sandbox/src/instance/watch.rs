@@ -33,6 +33,9 @@ pub(crate) enum Op {
     Close,
     Put,
     PreCommit,
+    Configure,
+    Apply,
+    Test,
     Stop,
 }
 
@@ -271,6 +274,9 @@ impl fmt::Display for Op {
             Self::Close => "close",
             Self::Put => "put",
             Self::PreCommit => "pre-commit",
+            Self::Configure => "configure",
+            Self::Apply => "apply",
+            Self::Test => "test",
             Self::Stop => "stop",
         })
     }

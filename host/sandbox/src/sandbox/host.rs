@@ -14,7 +14,7 @@ use crate::grant::Grant;
 use crate::instance::{Budget, Handle, Launch, Origin, Shared, launch};
 use crate::limits::{Limiter, MemoryBudget};
 use crate::runtime::GuestRuntime;
-use crate::stats::{Gauge, InstanceStats};
+use crate::stats::{Gauge, InstanceStats, Part};
 use crate::tenant::Tenant;
 use crate::v0_1::{Indices, Role};
 use crate::{Error, Settings, wasi};
@@ -44,6 +44,7 @@ pub(crate) struct Start<'a> {
     pub(crate) indices: &'a Arc<Indices>,
     pub(crate) role: Role,
     pub(crate) instance: Instance,
+    pub(crate) part: Option<Part>,
     /// The plugin's class.
     pub(crate) class: &'a str,
     /// For the instantiation.
@@ -73,6 +74,11 @@ impl Limits {
             wall: self.put_timeout.max(self.call_timeout),
             cpu: self.burst(u32::try_from(records).unwrap_or(u32::MAX)),
         }
+    }
+
+    /// For a call that is given records and waits for nobody.
+    pub(crate) fn batch(&self, records: usize) -> Budget {
+        Budget { wall: self.call_timeout, cpu: self.put(records).cpu }
     }
 
     fn burst(&self, records: u32) -> Duration {
@@ -105,6 +111,7 @@ impl Host {
         let shared = Arc::new(Shared::new(Origin {
             name: name(&start),
             instance: start.instance,
+            part: start.part,
             plugin: start.class.to_owned(),
             life: self.instances.next_life(),
             worker: Arc::clone(&self.worker),
@@ -147,20 +154,24 @@ impl Host {
         self.instances.lock().values().map(|shared| shared.stats()).collect()
     }
 
-    /// The one that was born last, if there are several.
+    /// The one that was born last, if there are several; not its parts.
     pub(crate) fn instance(&self, instance: &Instance) -> Option<InstanceStats> {
         let instances = self.instances.lock();
-        let same = instances.values().filter(|shared| shared.instance == *instance);
+        let same = instances.values().filter(|shared| shared.instance == *instance && shared.part.is_none());
         same.max_by_key(|shared| shared.life).map(|shared| shared.stats())
     }
 }
 
 /// An instance as texts name it.
 fn name(start: &Start<'_>) -> String {
-    match (start.role, &start.instance) {
+    let instance = match (start.role, &start.instance) {
         (Role::Manifest, Instance::Connector(file)) => format!("plugin file {file}"),
         (_, Instance::Connector(name)) => format!("connector {name}"),
         (_, Instance::Task(task)) => format!("task {task}"),
+    };
+    match &start.part {
+        Some(part) => format!("{part} ({}) of {instance}", start.class),
+        None => instance,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bulkhead_model::config::ConfigValue;
 use bulkhead_model::plugin::{CONNECTOR_VERSION, CONNECTORS, PluginCatalog, PluginDesc, Unresolved};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
-use bulkhead_pipeline::ports::{PluginError, Plugins};
+use bulkhead_pipeline::ports::{Aliased, PluginError, Plugins, PredicateTask, TransformTask};
 use bulkhead_pipeline::sink::has_reporter;
 
 use super::{Limits, Sandbox, Start};
@@ -27,11 +27,9 @@ impl Plugins for Sandbox {
 
     fn refused_grants(&self, config: &RawConfig) -> Vec<ConfigValue> {
         // What is wrong with the class is said elsewhere.
-        let Ok(class) = self.class(config) else { return Vec::new() };
-        match self.grant(&class, config) {
-            Ok(_) => Vec::new(),
-            Err(refusals) => by_key(refusals),
-        }
+        let own = self.class(config).ok().map(|class| self.grant(&class, config));
+        let own = own.and_then(Result::err).into_iter().flatten().map(|refusal| (String::new(), refusal));
+        by_key(own.chain(self.refused_to_parts(config)))
     }
 
     async fn connector(&self, name: &ConnectorName, config: &RawConfig) -> Result<SandboxedConnector, PluginError> {
@@ -52,6 +50,24 @@ impl Plugins for Sandbox {
         handle.shared().sink().has_reporter = has_reporter(connector);
         Ok(SandboxedSink::new(handle, limits, plugin))
     }
+
+    async fn transform(
+        &self,
+        task: &TaskId,
+        transform: &Aliased,
+        connector: &RawConfig,
+    ) -> Result<Arc<dyn TransformTask>, PluginError> {
+        self.open_transform(task, transform, connector).await
+    }
+
+    async fn predicate(
+        &self,
+        task: &TaskId,
+        predicate: &Aliased,
+        connector: &RawConfig,
+    ) -> Result<Arc<dyn PredicateTask>, PluginError> {
+        self.open_predicate(task, predicate, connector).await
+    }
 }
 
 impl Sandbox {
@@ -62,13 +78,14 @@ impl Sandbox {
         config: &RawConfig,
     ) -> Result<(Handle, Limits, Arc<PluginDesc>), PluginError> {
         let class = self.class(config)?;
-        let grant = self.grant(&class, config).map_err(first)?;
+        let grant = self.grant(&class, config).map_err(|refusals| first("", refusals))?;
         let limits = self.host.limits(&grant);
         let start = Start {
             pre: &class.component.pre,
             indices: &class.component.indices,
             role,
             instance,
+            part: None,
             class: &class.desc.class,
             budget: limits.call(),
         };
@@ -94,22 +111,24 @@ impl Sandbox {
     }
 }
 
-fn first(refusals: Vec<Refusal>) -> PluginError {
+/// Keys are below the prefix.
+pub(super) fn first(prefix: &str, refusals: Vec<Refusal>) -> PluginError {
     let first = refusals.into_iter().next();
     PluginError::Config {
-        key: first.as_ref().map(|refusal| refusal.key.to_owned()),
+        key: first.as_ref().map(|refusal| format!("{prefix}{}", refusal.key)),
         message: first.map_or_else(String::new, |refusal| refusal.message),
     }
 }
 
-/// Refusals as validation shows them: one entry for each key.
-fn by_key(refusals: Vec<Refusal>) -> Vec<ConfigValue> {
+/// Refusals as validation shows them: one entry for each key, which is below its prefix.
+fn by_key(refusals: impl IntoIterator<Item = (String, Refusal)>) -> Vec<ConfigValue> {
     let mut values: Vec<ConfigValue> = Vec::new();
-    for Refusal { key, value, message } in refusals {
+    for (prefix, Refusal { key, value, message }) in refusals {
+        let key = format!("{prefix}{key}");
         match values.iter_mut().find(|known| known.name == key) {
             Some(known) => known.errors.push(message),
             None => values.push(ConfigValue {
-                name: key.to_owned(),
+                name: key,
                 value,
                 recommended: Vec::new(),
                 errors: vec![message],

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use bulkhead_model::offset::SourcePartition;
 use bulkhead_model::value::Schema;
 use bulkhead_pipeline::batch::{Batch, Encoding, Malformed, SourceBatch, Values};
+use bulkhead_pipeline::ports::{Fate, PluginError, Transformed};
 use bytes::Bytes;
+use wasmtime::component::Accessor;
 
-use super::bindings::exports::bulkhead::connect::source_task;
-use super::wit::types;
+use super::bindings::exports::bulkhead::connect::{predicate, source_task, transform};
+use super::convert::at_fault;
+use super::wit::types::{self, Failure};
+use crate::tenant::Tenant;
 
 /// Records in one batch, whatever the worker asked for: the columns are built on the host, where the
 /// guest's memory limit doesn't reach.
@@ -27,6 +31,26 @@ pub(super) enum Refused {
     TooLarge { found: usize, most: usize },
     #[error("the batch is malformed: {0}")]
     Malformed(#[from] Malformed),
+    #[error("the answer names record {index} of {count}")]
+    NoSuchRecord { index: u32, count: usize },
+    #[error("the answer names record {index} twice, or after a later one")]
+    OutOfOrder { index: u32 },
+    #[error("the answer has {found} {what} where {due} are due")]
+    Count { what: &'static str, found: usize, due: usize },
+}
+
+/// Takes over the schemas that a batch brings along, and answers with all that the guest has by now.
+pub(super) fn schemas(
+    accessor: &Accessor<Tenant>,
+    records: &mut types::RecordBatch,
+) -> Result<Arc<Vec<Arc<Schema>>>, PluginError> {
+    let definitions = std::mem::take(&mut records.schemas);
+    let schemas = accessor.with(|mut store| {
+        let schemas = &mut store.get().schemas;
+        definitions.into_iter().try_for_each(|definition| schemas.define(definition))?;
+        Ok(schemas.shared())
+    });
+    schemas.map_err(at_fault)
 }
 
 /// Takes a batch over, or says what is wrong with it.
@@ -47,20 +71,81 @@ pub(super) fn source_batch(
     Ok(batch)
 }
 
-fn check_sizes(batch: &source_task::SourceBatch, max_bytes: usize) -> Result<(), Refused> {
-    let records = &batch.records;
+/// Takes over what a transform made of `count` records, or says what is wrong with it.
+pub(super) fn transformed(
+    answer: transform::Transformed,
+    count: usize,
+    schemas: Arc<Vec<Arc<Schema>>>,
+) -> Result<Transformed, Refused> {
+    check_counts(&answer.records, 0)?;
+    let mut fates = vec![Fate::Kept; count];
+    in_order(&answer.dropped, count, |index| *index)?;
+    for index in answer.dropped {
+        fates[index as usize] = Fate::Dropped;
+    }
+    in_order(&answer.failed, count, |failure| failure.index)?;
+    for Failure { index, message } in answer.failed {
+        match &mut fates[index as usize] {
+            Fate::Dropped => return Err(Refused::OutOfOrder { index }),
+            fate => *fate = Fate::Failed(message),
+        }
+    }
+    let (found, due) = (answer.records.count as usize, fates.iter().filter(|fate| **fate == Fate::Kept).count());
+    if found != due {
+        return Err(Refused::Count { what: "records", found, due });
+    }
+    let records = records(answer.records, schemas)?;
+    records.check()?;
+    Ok(Transformed { fates, records })
+}
+
+/// The same for a predicate.
+pub(super) fn tested(answer: predicate::Tested, count: usize) -> Result<Vec<Result<bool, String>>, Refused> {
+    let found = answer.answers.len();
+    if found != count {
+        return Err(Refused::Count { what: "answers", found, due: count });
+    }
+    in_order(&answer.failed, count, |failure| failure.index)?;
+    let mut answers: Vec<_> = answer.answers.into_iter().map(Ok).collect();
+    for Failure { index, message } in answer.failed {
+        answers[index as usize] = Err(message);
+    }
+    Ok(answers)
+}
+
+/// Whether places rise, and are all in the batch.
+fn in_order<T>(places: &[T], count: usize, index: impl Fn(&T) -> u32) -> Result<(), Refused> {
+    let mut next = 0;
+    for index in places.iter().map(index) {
+        if index < next {
+            return Err(Refused::OutOfOrder { index });
+        }
+        if index as usize >= count {
+            return Err(Refused::NoSuchRecord { index, count });
+        }
+        next = index + 1;
+    }
+    Ok(())
+}
+
+fn check_counts(records: &types::RecordBatch, partitions: usize) -> Result<(), Refused> {
     for (what, found, most) in [
         ("records", records.count as usize, MAX_RECORDS as usize),
         ("headers", records.header_key.len(), MAX_HEADERS),
         ("topics", records.topics.len(), MAX_POOL),
         ("header keys", records.header_keys.len(), MAX_POOL),
-        ("source partitions", batch.source_partitions.len(), MAX_POOL),
+        ("source partitions", partitions, MAX_POOL),
     ] {
         if found > most {
             return Err(Refused::TooMany { what, found, most });
         }
     }
-    let found = records.data.len() + batch.offsets.len();
+    Ok(())
+}
+
+fn check_sizes(batch: &source_task::SourceBatch, max_bytes: usize) -> Result<(), Refused> {
+    check_counts(&batch.records, batch.source_partitions.len())?;
+    let found = batch.records.data.len() + batch.offsets.len();
     if found > max_bytes {
         return Err(Refused::TooLarge { found, most: max_bytes });
     }
@@ -168,5 +253,49 @@ mod tests {
             assert_eq!(check(change, 100), expected);
         }
         assert_eq!(check(|_| (), 9), "the batch has 10 bytes, at most 9 were asked for");
+    }
+
+    fn failure(index: u32) -> Failure {
+        Failure { index, message: "no".to_owned() }
+    }
+
+    #[test]
+    fn every_record_has_one_fate_or_the_answer_is_refused() {
+        let check = |dropped: &[u32], failed: &[u32], count| {
+            let answer = transform::Transformed {
+                records: two_records().records,
+                dropped: dropped.to_vec(),
+                failed: failed.iter().map(|index| failure(*index)).collect(),
+            };
+            match transformed(answer, count, Arc::default()) {
+                Ok(Transformed { fates, .. }) => format!("{fates:?}"),
+                Err(refused) => refused.to_string(),
+            }
+        };
+        for (dropped, failed, count, expected) in [
+            (&[][..], &[][..], 2, "[Kept, Kept]"),
+            (&[1], &[0], 4, "[Failed(\"no\"), Dropped, Kept, Kept]"),
+            (&[], &[], 3, "the answer has 2 records where 3 are due"),
+            (&[0], &[], 2, "the answer has 2 records where 1 are due"),
+            (&[3], &[], 3, "the answer names record 3 of 3"),
+            (&[], &[u32::MAX], 3, "the answer names record 4294967295 of 3"),
+            (&[1, 1], &[], 4, "the answer names record 1 twice, or after a later one"),
+            (&[1, 0], &[], 4, "the answer names record 0 twice, or after a later one"),
+            (&[1], &[1], 4, "the answer names record 1 twice, or after a later one"),
+        ] {
+            assert_eq!(check(dropped, failed, count), expected);
+        }
+    }
+
+    #[test]
+    fn a_predicate_answers_once_for_each_record() {
+        let check = |answers: &[bool], failed: &[u32]| {
+            let failed = failed.iter().map(|index| failure(*index)).collect();
+            tested(predicate::Tested { answers: answers.to_vec(), failed }, 2).map_err(|refused| refused.to_string())
+        };
+        assert_eq!(check(&[true, false], &[]), Ok(vec![Ok(true), Ok(false)]));
+        assert_eq!(check(&[true, false], &[1]), Ok(vec![Ok(true), Err("no".to_owned())]));
+        assert_eq!(check(&[true], &[]), Err("the answer has 1 answers where 2 are due".to_owned()));
+        assert_eq!(check(&[true, false], &[2]), Err("the answer names record 2 of 2".to_owned()));
     }
 }

@@ -6,10 +6,12 @@ use wasmtime::component::{Accessor, ComponentExportIndex, Instance, InstancePre,
 use wasmtime::{Store, bail, format_err};
 
 use super::bindings::exports::bulkhead::connect::{
-    connector, converter, manifest, predicate, sink_task, source_task, transform,
+    connector, manifest, predicate, sink_task, source_task, transform,
 };
 use super::convert::answer;
+use super::lower::Records;
 use super::put::{PutAnswer, PutBatch};
+use super::wit::types;
 use super::{PACKAGE, VERSION};
 use crate::tenant::Tenant;
 
@@ -23,7 +25,6 @@ pub(crate) enum Role {
     Sink,
     Transform,
     Predicate,
-    Converter,
 }
 
 /// Where a component's functions are; looked up once for each component.
@@ -32,14 +33,23 @@ pub(crate) struct Indices {
     connector: Option<connector::GuestIndices>,
     source: Option<source_task::GuestIndices>,
     sink: Option<SinkIndices>,
-    transform: Option<transform::GuestIndices>,
-    predicate: Option<predicate::GuestIndices>,
-    converter: Option<converter::GuestIndices>,
+    transform: Option<TransformIndices>,
+    predicate: Option<PredicateIndices>,
 }
 
 struct SinkIndices {
     guest: sink_task::GuestIndices,
     put: ComponentExportIndex,
+}
+
+struct TransformIndices {
+    guest: transform::GuestIndices,
+    apply: ComponentExportIndex,
+}
+
+struct PredicateIndices {
+    guest: predicate::GuestIndices,
+    test: ComponentExportIndex,
 }
 
 /// The functions of one instance.
@@ -48,9 +58,8 @@ pub(crate) enum Exports {
     Connector(connector::Guest),
     Source(source_task::Guest),
     Sink(Sink),
-    Transform(transform::Guest),
-    Predicate(predicate::Guest),
-    Converter(converter::Guest),
+    Transform(Transform),
+    Predicate(Predicate),
 }
 
 pub(crate) struct Sink {
@@ -59,30 +68,55 @@ pub(crate) struct Sink {
     pub(crate) put: TypedFunc<(PutBatch,), (PutAnswer,)>,
 }
 
+/// As [`Sink`], with functions that are given a batch.
+pub(crate) struct Transform {
+    pub(crate) guest: transform::Guest,
+    pub(crate) apply: TypedFunc<BatchAndOffsets, (Result<transform::Transformed, types::Error>,)>,
+}
+
+pub(crate) struct Predicate {
+    pub(crate) guest: predicate::Guest,
+    pub(crate) test: TypedFunc<BatchAndOffsets, (Result<predicate::Tested, types::Error>,)>,
+}
+
+type BatchAndOffsets = (Records, Vec<i64>);
+
 impl Indices {
     pub(crate) fn of(pre: &InstancePre<Tenant>) -> wasmtime::Result<Self> {
+        let component = pre.component();
         let has = |interface: &str| {
             let name = format!("{PACKAGE}/{interface}@{VERSION}");
-            pre.component().get_export_index(None, &name)
+            component.get_export_index(None, &name)
         };
-        let sink = match has("sink-task") {
-            Some(interface) => Some(SinkIndices {
+        let function = |interface: ComponentExportIndex, name: &str| {
+            let index = component.get_export_index(Some(&interface), name);
+            index.ok_or_else(|| format_err!("there is no `{name}`"))
+        };
+        let sink = has("sink-task").map(|interface| {
+            Ok::<_, wasmtime::Error>(SinkIndices {
                 guest: sink_task::GuestIndices::new(pre)?,
-                put: pre
-                    .component()
-                    .get_export_index(Some(&interface), "put")
-                    .ok_or_else(|| format_err!("`sink-task` has no `put`"))?,
-            }),
-            None => None,
-        };
+                put: function(interface, "put")?,
+            })
+        });
+        let transform = has("transform").map(|interface| {
+            Ok::<_, wasmtime::Error>(TransformIndices {
+                guest: transform::GuestIndices::new(pre)?,
+                apply: function(interface, "apply")?,
+            })
+        });
+        let predicate = has("predicate").map(|interface| {
+            Ok::<_, wasmtime::Error>(PredicateIndices {
+                guest: predicate::GuestIndices::new(pre)?,
+                test: function(interface, "test")?,
+            })
+        });
         Ok(Self {
             manifest: manifest::GuestIndices::new(pre)?,
             connector: has("connector").map(|_| connector::GuestIndices::new(pre)).transpose()?,
             source: has("source-task").map(|_| source_task::GuestIndices::new(pre)).transpose()?,
-            sink,
-            transform: has("transform").map(|_| transform::GuestIndices::new(pre)).transpose()?,
-            predicate: has("predicate").map(|_| predicate::GuestIndices::new(pre)).transpose()?,
-            converter: has("converter").map(|_| converter::GuestIndices::new(pre)).transpose()?,
+            sink: sink.transpose()?,
+            transform: transform.transpose()?,
+            predicate: predicate.transpose()?,
         })
     }
 
@@ -94,7 +128,7 @@ impl Indices {
             PluginKind::Sink => (self.sink.is_some(), "sink task"),
             PluginKind::Transformation => (self.transform.is_some(), "transform"),
             PluginKind::Predicate => (self.predicate.is_some(), "predicate"),
-            PluginKind::Converter | PluginKind::HeaderConverter => (self.converter.is_some(), "converter"),
+            PluginKind::Converter | PluginKind::HeaderConverter => (false, "converter that this worker could run"),
         };
         (!there).then_some(interface)
     }
@@ -111,7 +145,6 @@ impl Indices {
             Role::Sink => load(&self.sink, |found| found.load(store, instance).map(Exports::Sink))?,
             Role::Transform => load(&self.transform, |found| found.load(store, instance).map(Exports::Transform))?,
             Role::Predicate => load(&self.predicate, |found| found.load(store, instance).map(Exports::Predicate))?,
-            Role::Converter => load(&self.converter, |found| found.load(store, instance).map(Exports::Converter))?,
         };
         exports.ok_or_else(|| format_err!("the component exports nothing for the role {role:?}"))
     }
@@ -122,7 +155,6 @@ impl Indices {
         load(&self.sink, |found| found.load(&mut *store, instance))?;
         load(&self.transform, |found| found.load(&mut *store, instance))?;
         load(&self.predicate, |found| found.load(&mut *store, instance))?;
-        load(&self.converter, |found| found.load(&mut *store, instance))?;
         Ok(())
     }
 }
@@ -134,6 +166,20 @@ fn load<I, E>(indices: &Option<I>, load: impl FnOnce(&I) -> wasmtime::Result<E>)
 impl SinkIndices {
     fn load(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<Sink> {
         Ok(Sink { guest: self.guest.load(&mut *store, instance)?, put: instance.get_typed_func(store, self.put)? })
+    }
+}
+
+impl TransformIndices {
+    fn load(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<Transform> {
+        let guest = self.guest.load(&mut *store, instance)?;
+        Ok(Transform { guest, apply: instance.get_typed_func(store, self.apply)? })
+    }
+}
+
+impl PredicateIndices {
+    fn load(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<Predicate> {
+        let guest = self.guest.load(&mut *store, instance)?;
+        Ok(Predicate { guest, test: instance.get_typed_func(store, self.test)? })
     }
 }
 
@@ -158,10 +204,20 @@ impl Exports {
         Ok(sink)
     }
 
+    pub(crate) fn transform(&self) -> wasmtime::Result<&Transform> {
+        let Self::Transform(transform) = self else { bail!("the instance is no transform") };
+        Ok(transform)
+    }
+
+    pub(crate) fn predicate(&self) -> wasmtime::Result<&Predicate> {
+        let Self::Predicate(predicate) = self else { bail!("the instance is no predicate") };
+        Ok(predicate)
+    }
+
     /// Calls the guest's `stop`, if it has one in this role.
     pub(crate) async fn stop(&self, accessor: &Accessor<Tenant>) -> wasmtime::Result<Result<(), PluginError>> {
         let said = match self {
-            Self::Manifest(_) | Self::Transform(_) | Self::Predicate(_) | Self::Converter(_) => Ok(()),
+            Self::Manifest(_) | Self::Transform(_) | Self::Predicate(_) => Ok(()),
             Self::Connector(guest) => guest.call_stop(accessor).await?,
             Self::Source(guest) => guest.call_stop(accessor).await?,
             Self::Sink(sink) => sink.guest.call_stop(accessor).await?,

@@ -1,15 +1,14 @@
-//! The parameter of `put`, written so that it is lowered into the guest's memory straight from the
-//! batch: the buffer is shared, texts are shared, columns are copied once.
+//! The parameter of `put`, and the schemas that a sink's guest knows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bulkhead_model::value::Schema;
-use bulkhead_pipeline::batch::{SinkBatch, Values};
-use bytes::Bytes;
+use bulkhead_pipeline::batch::SinkBatch;
 use wasmtime::component::{ComponentType, Lower};
 
 use super::bindings::exports::bulkhead::connect::sink_task;
+use super::lower::{Numbering, Records};
 use super::schema;
 use super::wit::types;
 
@@ -21,7 +20,7 @@ pub(crate) type PutAnswer = Result<Vec<sink_task::Rejection>, types::Error>;
 #[component(record)]
 pub(crate) struct PutBatch {
     id: u64,
-    records: PutRecords,
+    records: Records,
     offset: Vec<i64>,
     #[component(name = "timestamp-type")]
     timestamp_type: Vec<u8>,
@@ -31,36 +30,6 @@ pub(crate) struct PutBatch {
     original_partition: Vec<i32>,
     #[component(name = "original-offset")]
     original_offset: Vec<i64>,
-}
-
-/// `record-batch`, field by field.
-#[derive(ComponentType, Lower)]
-#[component(record)]
-pub(crate) struct PutRecords {
-    count: u32,
-    topics: Vec<Arc<str>>,
-    schemas: Vec<types::SchemaDef>,
-    topic: Vec<u32>,
-    partition: Vec<i32>,
-    timestamp: Vec<i64>,
-    keys: PutValues,
-    values: PutValues,
-    #[component(name = "header-count")]
-    header_count: Vec<u32>,
-    #[component(name = "header-keys")]
-    header_keys: Vec<Arc<str>>,
-    #[component(name = "header-key")]
-    header_key: Vec<u32>,
-    headers: PutValues,
-    data: Bytes,
-}
-
-#[derive(ComponentType, Lower)]
-#[component(record)]
-pub(crate) struct PutValues {
-    encoding: Vec<u8>,
-    schema: Vec<u32>,
-    len: Vec<u32>,
 }
 
 /// Which schemas a sink task's guest knows, and by which numbers.
@@ -73,42 +42,15 @@ pub(super) struct Known {
     puts: u64,
 }
 
-/// How a batch's numbers of schemas become the guest's.
-struct Numbering {
-    /// The guest's number of each schema of the batch; none if they are the batch's own.
-    numbers: Option<Vec<u32>>,
-    unseen: Vec<types::SchemaDef>,
-}
-
 impl Known {
     /// The batch as `put`'s parameter, with definitions of the schemas that the guest hasn't seen.
     pub(super) fn lower(&mut self, batch: &SinkBatch) -> PutBatch {
-        let records = &batch.records;
-        let numbering = self.number(&records.schemas);
-        let values = |values: &Values| PutValues {
-            encoding: values.encoding.iter().map(|encoding| *encoding as u8).collect(),
-            schema: numbering.apply(&values.schema),
-            len: values.len.clone(),
-        };
+        let numbering = self.number(&batch.records.schemas);
         let id = self.puts;
         self.puts += 1;
         PutBatch {
             id,
-            records: PutRecords {
-                count: records.count as u32,
-                topics: records.topics.clone(),
-                topic: records.topic.clone(),
-                partition: records.partition.clone(),
-                timestamp: records.timestamp.clone(),
-                keys: values(&records.keys),
-                values: values(&records.values),
-                header_count: records.header_count.clone(),
-                header_keys: records.header_keys.clone(),
-                header_key: records.header_key.clone(),
-                headers: values(&records.headers),
-                schemas: numbering.unseen,
-                data: records.data.clone(),
-            },
+            records: Records::lower(&batch.records, numbering),
             offset: batch.offset.clone(),
             timestamp_type: batch.timestamp_type.clone(),
             original_topic: batch.original_topic.clone(),
@@ -120,9 +62,8 @@ impl Known {
 
     fn number(&mut self, schemas: &[Arc<Schema>]) -> Numbering {
         let mut unseen = Vec::new();
-        let numbers: Vec<u32> = schemas.iter().map(|schema| self.number_of(schema, &mut unseen)).collect();
-        let same = (1..).eq(numbers.iter().copied());
-        Numbering { numbers: (!same).then_some(numbers), unseen }
+        let numbers = schemas.iter().map(|schema| self.number_of(schema, &mut unseen)).collect();
+        Numbering::new(numbers, unseen)
     }
 
     fn number_of(&mut self, schema: &Arc<Schema>, unseen: &mut Vec<types::SchemaDef>) -> u32 {
@@ -138,23 +79,10 @@ impl Known {
     }
 }
 
-impl Numbering {
-    fn apply(&self, column: &[u32]) -> Vec<u32> {
-        let Some(numbers) = &self.numbers else {
-            return column.to_vec();
-        };
-        let guests = |number: &u32| match number {
-            0 => 0,
-            number => numbers[*number as usize - 1],
-        };
-        column.iter().map(guests).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use bulkhead_model::value::SchemaType;
-    use bulkhead_pipeline::batch::Batch;
+    use bulkhead_pipeline::batch::{Batch, Values};
 
     use super::*;
 

@@ -139,7 +139,7 @@ fn too_large() -> String {
 }
 
 /// The nodes of a tree, children first, the root last.
-pub(super) fn to_nodes(schema: &Arc<Schema>) -> Vec<SchemaNode> {
+pub(crate) fn to_nodes(schema: &Arc<Schema>) -> Vec<SchemaNode> {
     let mut nodes = Vec::new();
     push(schema, &mut nodes);
     nodes

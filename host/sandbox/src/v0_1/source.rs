@@ -11,7 +11,7 @@ use wasmtime::AsContextMut;
 use wasmtime::component::Accessor;
 
 use super::bindings::exports::bulkhead::connect::source_task;
-use super::convert::{answer, at_fault, config as guest_config};
+use super::convert::{answer, config as guest_config};
 use super::{batch, convert};
 use crate::instance::{Handle, Op};
 use crate::sandbox::Limits;
@@ -108,12 +108,6 @@ fn take(
     mut batch: source_task::SourceBatch,
     max_bytes: usize,
 ) -> Result<SourceBatch, PluginError> {
-    let definitions = std::mem::take(&mut batch.records.schemas);
-    let schemas = accessor.with(|mut store| {
-        let schemas = &mut store.get().schemas;
-        definitions.into_iter().try_for_each(|definition| schemas.define(definition))?;
-        Ok(schemas.shared())
-    });
-    let schemas = schemas.map_err(at_fault)?;
+    let schemas = batch::schemas(accessor, &mut batch.records)?;
     batch::source_batch(batch, schemas, max_bytes).map_err(|refused| convert::at_fault(refused.to_string()))
 }
