@@ -98,11 +98,9 @@ impl TaskFailure {
     pub fn trace(&self) -> String {
         match self {
             Self::Plugin { error: PluginError::Crashed(Crash { trace, .. }), .. } => trace.clone(),
-            Self::Plugin { .. }
-            | Self::Guest(_)
-            | Self::GaveUp { .. }
-            | Self::Record { .. }
-            | Self::Client(_) => self.to_string(),
+            Self::Plugin { .. } | Self::Guest(_) | Self::GaveUp { .. } | Self::Record { .. } | Self::Client(_) => {
+                self.to_string()
+            }
         }
     }
 }

@@ -106,10 +106,7 @@ async fn every_mixture_of_transforms_and_guards_works_on_the_records_it_should()
         (vec![guest.to_owned(), "n=test.Marked mark=-".to_owned()], "t:->a t:->b t:->ab"),
         (vec![ROUTER.to_owned(), guest.to_owned()], "u:>a u:>b u:>ab"),
         (vec![guest.to_owned(), ROUTER.to_owned()], "u:>a u:>b u:>ab"),
-        (
-            vec![guest.to_owned(), ROUTER.to_owned(), "n=test.Marked mark=- topic=w".to_owned(), FILTER.to_owned()],
-            "",
-        ),
+        (vec![guest.to_owned(), ROUTER.to_owned(), "n=test.Marked mark=- topic=w".to_owned(), FILTER.to_owned()], ""),
         // A built-in predicate before a guest.
         (vec![guarded(guest, ""), native_yes.to_owned()], "t:>a t:>b t:>ab"),
         (vec![guarded(guest, ""), native_no.to_owned()], "t:a t:b t:ab"),
@@ -123,7 +120,12 @@ async fn every_mixture_of_transforms_and_guards_works_on_the_records_it_should()
         (vec![guarded(guest, " negate=true"), asks_guest.to_owned()], "t:a t:>b t:ab"),
         // What some transforms leave out goes through others; the predicate sees what is there by then.
         (
-            vec![guarded(guest, ""), guarded(ROUTER, " negate=true"), asks_guest.to_owned(), "n=test.Marked mark=-".to_owned()],
+            vec![
+                guarded(guest, ""),
+                guarded(ROUTER, " negate=true"),
+                asks_guest.to_owned(),
+                "n=test.Marked mark=-".to_owned(),
+            ],
             "t:->a u:-b t:->ab",
         ),
         (
@@ -179,7 +181,10 @@ async fn a_guest_that_crashes_takes_the_task_with_it_whatever_is_tolerated() {
 async fn what_cannot_be_made_says_where_it_stands() {
     for (lines, expected) in [
         (vec!["m=test.Marked refuse=no-room"], "transform `m` (test.Marked): no-room"),
-        (vec!["m=test.Marked predicate=p", "p?=test.Mentions refuse=no-room"], "predicate `p` (test.Mentions): no-room"),
+        (
+            vec!["m=test.Marked predicate=p", "p?=test.Mentions refuse=no-room"],
+            "predicate `p` (test.Mentions): no-room",
+        ),
         (vec!["m=test.Unheard"], "transform `m`: there is no transform of class test.Unheard"),
         (
             vec!["m=test.Marked predicate=p", "p?=test.Unheard"],
@@ -283,6 +288,9 @@ async fn without_tolerance_the_dead_letter_is_written_and_the_task_fails() {
     sink.kafka.records("t", 5, &["a", "bad"]);
     let dead = sink.dead.handle();
     let failure = sink.ended.await.unwrap().unwrap_err().to_string();
-    assert!(failure.starts_with("record t-0@6 failed at stage TRANSFORMATION: transform `m`: a bad value"), "{failure}");
+    assert!(
+        failure.starts_with("record t-0@6 failed at stage TRANSFORMATION: transform `m`: a bad value"),
+        "{failure}"
+    );
     assert_eq!(dead.values(), ["bad"]);
 }

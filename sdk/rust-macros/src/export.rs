@@ -1,7 +1,7 @@
 //! `export!`.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, LitStr, Result, Token, Type, braced, bracketed, parenthesized};
@@ -9,6 +9,8 @@ use syn::{Ident, LitStr, Result, Token, Type, braced, bracketed, parenthesized};
 mod word {
     syn::custom_keyword!(source);
     syn::custom_keyword!(sink);
+    syn::custom_keyword!(transform);
+    syn::custom_keyword!(predicate);
     syn::custom_keyword!(aliases);
     syn::custom_keyword!(needs);
     syn::custom_keyword!(version);
@@ -20,7 +22,7 @@ pub(crate) struct Plugins(Vec<Plugin>);
 struct Plugin {
     kind: Kind,
     name: LitStr,
-    /// None for a task alone.
+    /// None for a task alone, a transformation or a predicate.
     connector: Option<Type>,
     task: Type,
     aliases: Vec<LitStr>,
@@ -32,6 +34,8 @@ struct Plugin {
 enum Kind {
     Source,
     Sink,
+    Transform,
+    Predicate,
 }
 
 #[derive(Default)]
@@ -60,12 +64,21 @@ impl Parse for Plugin {
         } else if look.peek(word::sink) {
             input.parse::<word::sink>()?;
             Kind::Sink
+        } else if look.peek(word::transform) {
+            input.parse::<word::transform>()?;
+            Kind::Transform
+        } else if look.peek(word::predicate) {
+            input.parse::<word::predicate>()?;
+            Kind::Predicate
         } else {
             return Err(look.error());
         };
         let name = input.parse()?;
         input.parse::<Token![=>]>()?;
-        let (connector, task) = types(input)?;
+        let (connector, task) = match kind {
+            Kind::Source | Kind::Sink => types(input)?,
+            Kind::Transform | Kind::Predicate => (None, input.parse()?),
+        };
         let mut plugin =
             Self { kind, name, connector, task, aliases: Vec::new(), needs: Needs::default(), version: None };
         while !input.is_empty() && !input.peek(Token![,]) {
@@ -152,11 +165,16 @@ impl Plugins {
     pub(crate) fn expand(&self) -> TokenStream {
         let Self(plugins) = self;
         let has = |kind| plugins.iter().any(|plugin| plugin.kind == kind);
-        let source_exports = has(Kind::Source).then(|| {
-            quote!(::bulkhead_sdk::bindings::source::export_source!(Exports with_types_in ::bulkhead_sdk::bindings::source);)
-        });
-        let sink_exports = has(Kind::Sink).then(|| {
-            quote!(::bulkhead_sdk::bindings::sink::export_sink!(Exports with_types_in ::bulkhead_sdk::bindings::sink);)
+        let exports = [
+            (has(Kind::Source) || has(Kind::Sink), "connector"),
+            (has(Kind::Source), "source"),
+            (has(Kind::Sink), "sink"),
+            (has(Kind::Transform), "transform"),
+            (has(Kind::Predicate), "predicate"),
+        ];
+        let exports = exports.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, world)| {
+            let (module, export) = (format_ident!("{world}"), format_ident!("export_{world}"));
+            quote!(::bulkhead_sdk::bindings::#module::#export!(Exports with_types_in ::bulkhead_sdk::bindings::#module);)
         });
         quote! {
             const _: () = {
@@ -179,8 +197,7 @@ impl Plugins {
                 const _: () = {
                     type Exports = ::bulkhead_sdk::__private::Exports<Component>;
                     ::bulkhead_sdk::bindings::base::export_base!(Exports with_types_in ::bulkhead_sdk::bindings::base);
-                    #source_exports
-                    #sink_exports
+                    #(#exports)*
                 };
             };
         }
@@ -191,19 +208,22 @@ impl ToTokens for Plugin {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let Self { kind, name, connector, task, aliases, needs, version } = self;
         let (constructor, alone) = match kind {
-            Kind::Source => (quote!(source), quote!(OneTask)),
-            Kind::Sink => (quote!(sink), quote!(EqualTasks)),
+            Kind::Source => (quote!(source), Some(quote!(OneTask))),
+            Kind::Sink => (quote!(sink), Some(quote!(EqualTasks))),
+            Kind::Transform => (quote!(transform), None),
+            Kind::Predicate => (quote!(predicate), None),
         };
-        let connector = match connector {
-            Some(connector) => quote!(#connector),
-            None => quote!(::bulkhead_sdk::__private::#alone<#task>),
+        let types = match (connector, alone) {
+            (Some(connector), _) => quote!(#connector, #task),
+            (None, Some(alone)) => quote!(::bulkhead_sdk::__private::#alone<#task>, #task),
+            (None, None) => quote!(#task),
         };
         let version = match version {
             Some(version) => quote!(#version),
             None => quote!(::std::env!("CARGO_PKG_VERSION")),
         };
         tokens.extend(quote! {
-            ::bulkhead_sdk::__private::Plugin::#constructor::<#connector, #task>(#name, #version)
+            ::bulkhead_sdk::__private::Plugin::#constructor::<#types>(#name, #version)
                 .aliases(&[#(#aliases),*])
                 .needs(#needs)
         });

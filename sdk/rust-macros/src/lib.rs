@@ -26,6 +26,8 @@ pub fn derive_config(input: TokenStream) -> TokenStream {
 ///         needs { network: ["*:443"], env: ["ORDERS_TOKEN"] }
 ///         version "2.1.0",                                        // otherwise the crate's
 ///     sink "org.example.Lines" => Lines needs { files: read_write },
+///     transform "org.example.Upper" => Upper,
+///     predicate "org.example.IsUpper" => IsUpper,
 /// }
 /// ```
 ///

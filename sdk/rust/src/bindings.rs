@@ -1,12 +1,12 @@
 //! What `wit-bindgen` generates from the contract: private, and the only place with `unsafe` code.
 //!
-//! Three worlds instead of the two of the contract, so that a component exports exactly the task interfaces that its
-//! plugins need: every component has [`base`], those with a source add [`source`], those with a sink [`sink`]. The
-//! `export!` macro picks; the component linker joins the worlds that it finds.
+//! A world for each interface instead of those of the contract, so that a component exports exactly what its plugins need:
+//! every component has [`base`], those with a connector add [`connector`] and [`source`] or [`sink`], those with a
+//! transformation [`transform`], and so on. The `export!` macro picks; the component linker joins the worlds that it finds.
 
 #![allow(unsafe_code, unreachable_pub, missing_debug_implementations, rust_2018_idioms, clippy::unwrap_used)]
 
-/// Manifest and connector, and what every plugin may call.
+/// The manifest, and what every plugin may call.
 pub mod base {
     wit_bindgen::generate!({
         inline: "
@@ -14,9 +14,7 @@ pub mod base {
             world base {
                 include bulkhead:connect/imports@0.1.0;
                 include bulkhead:connect/async-extras@0.1.0;
-                import bulkhead:connect/connector-context@0.1.0;
                 export bulkhead:connect/manifest@0.1.0;
-                export bulkhead:connect/connector@0.1.0;
             }
         ",
         path: "../../wit/connect/0.1",
@@ -25,6 +23,29 @@ pub mod base {
         additional_derives: [Clone, PartialEq],
         pub_export_macro: true,
         export_macro_name: "export_base",
+    });
+}
+
+/// Connectors.
+pub mod connector {
+    wit_bindgen::generate!({
+        inline: "
+            package bulkhead:sdk;
+            world connector {
+                import bulkhead:connect/connector-context@0.1.0;
+                export bulkhead:connect/connector@0.1.0;
+            }
+        ",
+        path: "../../wit/connect/0.1",
+        with: {
+            "bulkhead:connect/types@0.1.0": crate::bindings::base::bulkhead::connect::types,
+            "bulkhead:connect/config-def@0.1.0": crate::bindings::base::bulkhead::connect::config_def,
+            "bulkhead:connect/connector-context@0.1.0": generate,
+            "bulkhead:connect/connector@0.1.0": generate,
+        },
+        additional_derives: [Clone, PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export_connector",
     });
 }
 
@@ -71,5 +92,45 @@ pub mod sink {
         additional_derives: [Clone, PartialEq],
         pub_export_macro: true,
         export_macro_name: "export_sink",
+    });
+}
+
+/// Transformations.
+pub mod transform {
+    wit_bindgen::generate!({
+        inline: "
+            package bulkhead:sdk;
+            world transform {
+                export bulkhead:connect/transform@0.1.0;
+            }
+        ",
+        path: "../../wit/connect/0.1",
+        with: {
+            "bulkhead:connect/types@0.1.0": crate::bindings::base::bulkhead::connect::types,
+            "bulkhead:connect/transform@0.1.0": generate,
+        },
+        additional_derives: [Clone, PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export_transform",
+    });
+}
+
+/// Predicates.
+pub mod predicate {
+    wit_bindgen::generate!({
+        inline: "
+            package bulkhead:sdk;
+            world predicate {
+                export bulkhead:connect/predicate@0.1.0;
+            }
+        ",
+        path: "../../wit/connect/0.1",
+        with: {
+            "bulkhead:connect/types@0.1.0": crate::bindings::base::bulkhead::connect::types,
+            "bulkhead:connect/predicate@0.1.0": generate,
+        },
+        additional_derives: [Clone, PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export_predicate",
     });
 }

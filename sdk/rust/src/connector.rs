@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 
 use crate::bindings::base::bulkhead::connect::config_def::ConfigValue;
-use crate::config::{Config, Key, RawConfig};
+use crate::config::{Config, RawConfig};
 use crate::offsets::JsonMap;
 use crate::sink::{self, SinkConnector};
 use crate::source::{self, ExactlyOnce, SourceConnector};
@@ -77,8 +77,6 @@ pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// A type of connector: all that can be asked without starting one.
 pub(crate) trait AnyConnector {
-    fn documentation(&self) -> &'static str;
-    fn keys(&self) -> Vec<Key>;
     fn validate(&self, config: RawConfig) -> Answer<'_, Verdict>;
     fn start(&self, config: RawConfig) -> Answer<'_, Box<dyn Running>>;
     fn exactly_once(&self, config: &RawConfig) -> ExactlyOnce;
@@ -105,14 +103,6 @@ pub(crate) struct SourceType<C>(pub(crate) PhantomData<C>);
 pub(crate) struct SinkType<C>(pub(crate) PhantomData<C>);
 
 impl<C: SourceConnector> AnyConnector for SourceType<C> {
-    fn documentation(&self) -> &'static str {
-        C::Config::DOCUMENTATION
-    }
-
-    fn keys(&self) -> Vec<Key> {
-        C::Config::keys()
-    }
-
     fn validate(&self, config: RawConfig) -> Answer<'_, Verdict> {
         Box::pin(async move {
             let mut verdict = Verdict::of_settings::<C::Config>(&config);
@@ -159,14 +149,6 @@ impl<C: source::SourceConnector> Running for Started<C, SourceType<C>> {
 }
 
 impl<C: SinkConnector> AnyConnector for SinkType<C> {
-    fn documentation(&self) -> &'static str {
-        C::Config::DOCUMENTATION
-    }
-
-    fn keys(&self) -> Vec<Key> {
-        C::Config::keys()
-    }
-
     fn validate(&self, config: RawConfig) -> Answer<'_, Verdict> {
         Box::pin(async move {
             let mut verdict = Verdict::of_settings::<C::Config>(&config);

@@ -1,6 +1,7 @@
 //! Write Kafka Connect connectors in Rust that run as WebAssembly components.
 //!
-//! A connector is a type with a trait: [`SourceTask`] brings records into Kafka, [`SinkTask`] takes them out.
+//! A connector is a type with a trait: [`SourceTask`] brings records into Kafka, [`SinkTask`] takes them out. So are
+//! transformations ([`Transform`]) and predicates ([`Predicate`]), which any connector's configuration may name.
 //! `#[derive(Config)]` makes its settings, [`export!`] its component. Start at [`prelude`]; test with [`test`], which needs
 //! neither Kafka nor a worker.
 //!
@@ -72,6 +73,7 @@ pub mod sink;
 pub mod source;
 #[cfg(not(target_family = "wasm"))]
 pub mod test;
+pub mod transform;
 
 pub use bulkhead_sdk_macros::{Config, export};
 
@@ -83,13 +85,14 @@ pub use error::{Error, Kind as ErrorKind, Result};
 pub use offsets::{Fields, JsonMap, Offsets, Partition, Scalar};
 pub use sink::{Rejections, SinkBatch, SinkConnector, SinkRecord, SinkTask};
 pub use source::{Batch, Delivery, ExactlyOnce, SourceConnector, SourceTask, Wait};
+pub use transform::{Outcome, Predicate, Transform, TransformRecord};
 
 /// What nearly every connector uses.
 pub mod prelude {
     pub use crate::{
-        Batch, Config, Error, ExactlyOnce, JsonMap, Offsets, Partition, Password, RawConfig, Rejections, Result,
-        Schema, SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceTask, Struct, TopicOffset, TopicPartition,
-        Value, Verdict, Wait,
+        Batch, Config, Error, ExactlyOnce, JsonMap, Offsets, Outcome, Partition, Password, Predicate, RawConfig,
+        Rejections, Result, Schema, SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceTask, Struct,
+        TopicOffset, TopicPartition, Transform, TransformRecord, Value, Verdict, Wait,
     };
     pub use log::{debug, error, info, trace, warn};
 }

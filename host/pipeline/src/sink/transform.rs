@@ -9,7 +9,7 @@ use crate::batch::{Batch, NO_TIMESTAMP, SinkBatch};
 use crate::convert::Converter;
 use crate::ports::Consumed;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::passage::{Passage, Outcome};
+use crate::transform::passage::{Outcome, Passage};
 use crate::transform::rows::{Rows, pooled};
 use crate::transform::{Chain, GuestFailure, Header, MixedChain, Record};
 
@@ -22,9 +22,8 @@ impl Decoder {
         for index in 0..consumed.count() {
             let start = cursor;
             cursor = start.past_record(consumed, index);
-            let transformed = self
-                .read(consumed, index, start)
-                .and_then(|record| chain.apply(record).map_err(Fault::transforming));
+            let transformed =
+                self.read(consumed, index, start).and_then(|record| chain.apply(record).map_err(Fault::transforming));
             let pushed = transformed.and_then(|record| match record {
                 Some(record) => rows.push(&record).map(|()| places.push(index)).map_err(Fault::reading),
                 None => Ok(()),

@@ -7,7 +7,7 @@ use crate::batch::{Batch, Encoding, Item, RecordRef};
 use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue};
 use crate::ports::Outgoing;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::passage::{Passage, Outcome, read};
+use crate::transform::passage::{Outcome, Passage, read};
 use crate::transform::{GuestFailure, Header, Record, Transforms};
 
 /// Transforms and converters of a source task, with buffers that are used again for every record.

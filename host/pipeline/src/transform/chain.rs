@@ -71,7 +71,8 @@ impl Stage {
             let guard = guard.map(Guard::new).transpose()?;
             Ok((guard, make_transform(&plan.class, &plan.config)?))
         };
-        let (guard, transform) = make().map_err(|error: ConvertError| error.at(&format!("transform `{}`", plan.alias)))?;
+        let (guard, transform) =
+            make().map_err(|error: ConvertError| error.at(&format!("transform `{}`", plan.alias)))?;
         Ok(Self { alias: plan.alias, class: full_name(&plan.class), transform, guard })
     }
 

@@ -107,7 +107,12 @@ impl MixedStage {
         }
     }
 
-    async fn call(&self, guest: &dyn TransformTask, passage: &mut Passage, chosen: Vec<usize>) -> Result<(), GuestFailure> {
+    async fn call(
+        &self,
+        guest: &dyn TransformTask,
+        passage: &mut Passage,
+        chosen: Vec<usize>,
+    ) -> Result<(), GuestFailure> {
         let Sent { batch, offset, from } = passage.send(chosen);
         if from.is_empty() {
             return Ok(());

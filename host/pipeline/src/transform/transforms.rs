@@ -7,7 +7,7 @@ use bulkhead_model::plugin::{PluginCatalog, PluginKind, Unresolved};
 use bulkhead_model::{RawConfig, TaskId};
 
 use super::chain::{Chain, Stage};
-use super::mixed::{GuestFailure, Guard, MixedChain, MixedStage, Name, Segment, Test, Work};
+use super::mixed::{Guard, GuestFailure, MixedChain, MixedStage, Name, Segment, Test, Work};
 use super::plan::{self, GuardPlan, StagePlan};
 use super::registry::{full_name, is_predicate, is_transform, make_predicate, make_transform};
 use crate::convert::ConvertError;

@@ -7,9 +7,9 @@ use bulkhead_model::value::Schema;
 
 use super::bad_data;
 use crate::tenant::Tenant;
-use crate::v0_1::{Numbering, schema};
 use crate::v0_1::wit::schemas::Host;
 use crate::v0_1::wit::types::{Error, SchemaDef, SchemaNode};
+use crate::v0_1::{Numbering, schema};
 
 /// The WIT package promises this many.
 const MAX_SCHEMAS: usize = 100_000;

@@ -5,9 +5,7 @@ use bulkhead_pipeline::ports::PluginError;
 use wasmtime::component::{Accessor, ComponentExportIndex, Instance, InstancePre, TypedFunc};
 use wasmtime::{Store, bail, format_err};
 
-use super::bindings::exports::bulkhead::connect::{
-    connector, manifest, predicate, sink_task, source_task, transform,
-};
+use super::bindings::exports::bulkhead::connect::{connector, manifest, predicate, sink_task, source_task, transform};
 use super::convert::answer;
 use super::lower::Records;
 use super::put::{PutAnswer, PutBatch};

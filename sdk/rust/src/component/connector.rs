@@ -1,10 +1,10 @@
 //! `connector`: one instance plans the work of a connector.
 
 use super::slot::{Slot, end, lend};
-use super::{Component, Exports, find};
+use super::{Component, Exports, connector};
 use crate::bindings::base::bulkhead::connect::config_def::ConfigValue;
 use crate::bindings::base::bulkhead::connect::types::{Config, Error as WitError, JsonMap, TopicPartition};
-use crate::bindings::base::exports::bulkhead::connect::connector::{BoundarySupport, EosSupport, Guest};
+use crate::bindings::connector::exports::bulkhead::connect::connector::{BoundarySupport, EosSupport, Guest};
 use crate::config::RawConfig;
 use crate::connector::Running;
 use crate::source::ExactlyOnce;
@@ -17,13 +17,13 @@ thread_local! {
 impl<C: Component> Guest for Exports<C> {
     async fn validate(plugin: String, config: Config) -> Result<Vec<ConfigValue>, WitError> {
         logging::init();
-        let verdict = find::<C>(&plugin)?.connector.validate(config.into_iter().collect()).await?;
+        let verdict = connector::<C>(&plugin)?.validate(config.into_iter().collect()).await?;
         Ok(verdict.into_wit())
     }
 
     async fn start(plugin: String, config: Config) -> Result<(), WitError> {
         logging::init();
-        let running = find::<C>(&plugin)?.connector.start(config.into_iter().collect()).await?;
+        let running = connector::<C>(&plugin)?.start(config.into_iter().collect()).await?;
         RUNNING.with(|slot| slot.put(running));
         Ok(())
     }
@@ -39,7 +39,7 @@ impl<C: Component> Guest for Exports<C> {
 
     fn exactly_once_support(plugin: String, config: Config) -> Result<EosSupport, WitError> {
         logging::init();
-        Ok(match find::<C>(&plugin)?.connector.exactly_once(&config.into_iter().collect()) {
+        Ok(match connector::<C>(&plugin)?.exactly_once(&config.into_iter().collect()) {
             ExactlyOnce::Supported => EosSupport::Supported,
             ExactlyOnce::Unsupported => EosSupport::Unsupported,
             ExactlyOnce::Unknown => EosSupport::Unknown,
@@ -48,7 +48,7 @@ impl<C: Component> Guest for Exports<C> {
 
     fn transaction_boundaries(plugin: String, config: Config) -> Result<BoundarySupport, WitError> {
         logging::init();
-        let sets = find::<C>(&plugin)?.connector.sets_transaction_boundaries(&config.into_iter().collect());
+        let sets = connector::<C>(&plugin)?.sets_transaction_boundaries(&config.into_iter().collect());
         Ok(if sets { BoundarySupport::Supported } else { BoundarySupport::Unsupported })
     }
 
@@ -62,8 +62,8 @@ impl<C: Component> Guest for Exports<C> {
             Ok((offsets::JsonMap::parse(Some(&partition))?, offsets::JsonMap::parse(offset.as_deref())?))
         };
         let offsets = offsets.into_iter().map(read).collect::<Result<_>>()?;
-        let plugin = find::<C>(&plugin)?;
-        Ok(plugin.connector.alter_source_offsets(config.into_iter().collect(), offsets).await?)
+        let plugin = connector::<C>(&plugin)?;
+        Ok(plugin.alter_source_offsets(config.into_iter().collect(), offsets).await?)
     }
 
     async fn alter_sink_offsets(
@@ -72,7 +72,7 @@ impl<C: Component> Guest for Exports<C> {
         offsets: Vec<(TopicPartition, Option<i64>)>,
     ) -> Result<bool, WitError> {
         logging::init();
-        let plugin = find::<C>(&plugin)?;
-        Ok(plugin.connector.alter_sink_offsets(config.into_iter().collect(), offsets).await?)
+        let plugin = connector::<C>(&plugin)?;
+        Ok(plugin.alter_sink_offsets(config.into_iter().collect(), offsets).await?)
     }
 }

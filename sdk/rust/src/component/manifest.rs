@@ -1,6 +1,6 @@
 //! `manifest`: what is inside the component.
 
-use super::plugin::TaskType;
+use super::plugin::Kind;
 use super::{Component, Exports, FileAccess, Needs, Plugin, find};
 use crate::bindings::base::bulkhead::connect::config_def::ConfigKey;
 use crate::bindings::base::exports::bulkhead::connect::manifest as wit;
@@ -12,7 +12,7 @@ impl<C: Component> wit::Guest for Exports<C> {
     }
 
     fn config_keys(plugin: String) -> Vec<ConfigKey> {
-        find::<C>(&plugin).map_or_else(|_| Vec::new(), |plugin| ordered(&plugin.connector.keys()))
+        find::<C>(&plugin).map_or_else(|_| Vec::new(), |plugin| ordered(&plugin.keys()))
     }
 }
 
@@ -29,12 +29,14 @@ impl Plugin {
     fn to_wit(&self) -> wit::Plugin {
         wit::Plugin {
             name: self.name.to_owned(),
-            kind: match self.task {
-                TaskType::Source(_) => wit::PluginType::Source,
-                TaskType::Sink(_) => wit::PluginType::Sink,
+            kind: match self.kind {
+                Kind::Source(..) => wit::PluginType::Source,
+                Kind::Sink(..) => wit::PluginType::Sink,
+                Kind::Transform(_) => wit::PluginType::Transformation,
+                Kind::Predicate(_) => wit::PluginType::Predicate,
             },
             version: self.version.to_owned(),
-            documentation: self.connector.documentation().to_owned(),
+            documentation: self.documentation.to_owned(),
             aliases: owned(self.aliases),
             needs: self.needs.to_wit(),
         }

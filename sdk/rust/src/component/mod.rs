@@ -1,20 +1,23 @@
-//! A component's exports: from the contract's functions to the author's connectors and tasks.
+//! A component's exports: from the contract's functions to the author's connectors, tasks and transformations.
 //!
 //! Authors don't come here; the `export!` macro does.
 
 mod connector;
 mod manifest;
 mod plugin;
+mod predicate;
 mod sink_task;
 mod slot;
 mod source_task;
+mod transform;
 
 use std::marker::PhantomData;
 
 pub use plugin::{FileAccess, Needs, Plugin};
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use plugin::{start_sink, start_source};
+pub(crate) use plugin::{start_predicate, start_sink, start_source, start_transform};
 
+use crate::connector::AnyConnector;
 use crate::{Error, Result};
 
 /// The plugins of a component; implemented by the `export!` macro.
@@ -26,6 +29,11 @@ pub trait Component: 'static {
 /// What implements the contract's exports for a component's plugins.
 #[derive(Debug)]
 pub struct Exports<C>(PhantomData<C>);
+
+/// The connector of this name.
+fn connector<C: Component>(name: &str) -> Result<Box<dyn AnyConnector>> {
+    find::<C>(name)?.into_connector()
+}
 
 fn find<C: Component>(name: &str) -> Result<Plugin> {
     let known = |plugin: &Plugin| plugin.name == name || plugin.aliases.contains(&name);

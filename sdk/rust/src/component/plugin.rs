@@ -3,11 +3,12 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 
-use crate::config::{Config, RawConfig};
+use crate::config::{Config, Key, RawConfig};
 use crate::connector::{AnyConnector, SinkType, SourceType};
 use crate::offsets::Offsets;
 use crate::sink::{self, SinkConnector, SinkTask};
 use crate::source::{self, SourceConnector, SourceTask};
+use crate::transform::{Predicate, PredicateDriver, Transform, TransformDriver};
 use crate::{Error, Result};
 
 /// One plugin of a component.
@@ -16,8 +17,9 @@ pub struct Plugin {
     pub(super) version: &'static str,
     pub(super) aliases: &'static [&'static str],
     pub(super) needs: Needs,
-    pub(super) connector: Box<dyn AnyConnector>,
-    pub(super) task: TaskType,
+    pub(super) documentation: &'static str,
+    keys: fn() -> Vec<Key>,
+    pub(super) kind: Kind,
 }
 
 /// What instances need beyond computing: the most that an operator has to grant.
@@ -43,23 +45,35 @@ pub enum FileAccess {
 
 type Starting<T> = Pin<Box<dyn Future<Output = Result<T>>>>;
 
-/// How a plugin's task is started.
-pub(super) enum TaskType {
-    Source(fn(RawConfig) -> Starting<source::Driver>),
-    Sink(fn(RawConfig) -> Starting<sink::Driver>),
+/// What a plugin is, and how it is started.
+pub(super) enum Kind {
+    Source(Box<dyn AnyConnector>, fn(RawConfig) -> Starting<source::Driver>),
+    Sink(Box<dyn AnyConnector>, fn(RawConfig) -> Starting<sink::Driver>),
+    Transform(fn(RawConfig) -> Starting<TransformDriver>),
+    Predicate(fn(RawConfig) -> Starting<PredicateDriver>),
 }
 
 impl Plugin {
     /// A source: its connector and its task.
     pub fn source<C: SourceConnector, T: SourceTask>(name: &'static str, version: &'static str) -> Self {
-        let task = TaskType::Source(|config| Box::pin(start_source::<T>(config)));
-        Self::new(name, version, Box::new(SourceType::<C>(PhantomData)), task)
+        let connector = Box::new(SourceType::<C>(PhantomData));
+        Self::new::<C::Config>(name, version, Kind::Source(connector, |config| Box::pin(start_source::<T>(config))))
     }
 
     /// A sink: its connector and its task.
     pub fn sink<C: SinkConnector, T: SinkTask>(name: &'static str, version: &'static str) -> Self {
-        let task = TaskType::Sink(|config| Box::pin(start_sink::<T>(config)));
-        Self::new(name, version, Box::new(SinkType::<C>(PhantomData)), task)
+        let connector = Box::new(SinkType::<C>(PhantomData));
+        Self::new::<C::Config>(name, version, Kind::Sink(connector, |config| Box::pin(start_sink::<T>(config))))
+    }
+
+    /// A transformation.
+    pub fn transform<T: Transform>(name: &'static str, version: &'static str) -> Self {
+        Self::new::<T::Config>(name, version, Kind::Transform(|config| Box::pin(start_transform::<T>(config))))
+    }
+
+    /// A predicate.
+    pub fn predicate<P: Predicate>(name: &'static str, version: &'static str) -> Self {
+        Self::new::<P::Config>(name, version, Kind::Predicate(|config| Box::pin(start_predicate::<P>(config))))
     }
 
     /// Other class names under which a configuration may name it.
@@ -74,22 +88,44 @@ impl Plugin {
         Self { needs, ..self }
     }
 
-    fn new(name: &'static str, version: &'static str, connector: Box<dyn AnyConnector>, task: TaskType) -> Self {
-        Self { name, version, aliases: &[], needs: Needs::default(), connector, task }
+    fn new<S: Config>(name: &'static str, version: &'static str, kind: Kind) -> Self {
+        let (documentation, keys) = (S::DOCUMENTATION, S::keys);
+        Self { name, version, aliases: &[], needs: Needs::default(), documentation, keys, kind }
+    }
+
+    pub(super) fn keys(&self) -> Vec<Key> {
+        (self.keys)()
+    }
+
+    pub(super) fn into_connector(self) -> Result<Box<dyn AnyConnector>> {
+        match self.kind {
+            Kind::Source(connector, _) | Kind::Sink(connector, _) => Ok(connector),
+            Kind::Transform(_) | Kind::Predicate(_) => Err(self.is_no("connector")),
+        }
     }
 
     pub(super) async fn start_source(&self, config: RawConfig) -> Result<source::Driver> {
-        match self.task {
-            TaskType::Source(start) => start(config).await,
-            TaskType::Sink(_) => Err(Error::failed(format!("`{}` is a sink, not a source", self.name))),
-        }
+        let Kind::Source(_, start) = &self.kind else { return Err(self.is_no("source")) };
+        start(config).await
     }
 
     pub(super) async fn start_sink(&self, config: RawConfig) -> Result<sink::Driver> {
-        match self.task {
-            TaskType::Sink(start) => start(config).await,
-            TaskType::Source(_) => Err(Error::failed(format!("`{}` is a source, not a sink", self.name))),
-        }
+        let Kind::Sink(_, start) = &self.kind else { return Err(self.is_no("sink")) };
+        start(config).await
+    }
+
+    pub(super) async fn start_transform(&self, config: RawConfig) -> Result<TransformDriver> {
+        let Kind::Transform(start) = &self.kind else { return Err(self.is_no("transformation")) };
+        start(config).await
+    }
+
+    pub(super) async fn start_predicate(&self, config: RawConfig) -> Result<PredicateDriver> {
+        let Kind::Predicate(start) = &self.kind else { return Err(self.is_no("predicate")) };
+        start(config).await
+    }
+
+    fn is_no(&self, what: &str) -> Error {
+        Error::failed(format!("`{}` is no {what}", self.name))
     }
 }
 
@@ -101,6 +137,14 @@ pub(crate) async fn start_source<T: SourceTask>(config: RawConfig) -> Result<sou
 pub(crate) async fn start_sink<T: SinkTask>(config: RawConfig) -> Result<sink::Driver> {
     let config = T::Config::parse(&config)?;
     Ok(sink::Driver::new(Box::new(T::start(config).await?)))
+}
+
+pub(crate) async fn start_transform<T: Transform>(config: RawConfig) -> Result<TransformDriver> {
+    Ok(TransformDriver::new(T::start(T::Config::parse(&config)?).await?))
+}
+
+pub(crate) async fn start_predicate<P: Predicate>(config: RawConfig) -> Result<PredicateDriver> {
+    Ok(PredicateDriver::new(P::start(P::Config::parse(&config)?).await?))
 }
 
 impl fmt::Debug for Plugin {

@@ -197,7 +197,7 @@ impl Schema {
         self.id().map(drop)
     }
 
-    pub(super) fn accepts_null(&self) -> bool {
+    pub(crate) fn accepts_null(&self) -> bool {
         self.0.optional || self.0.default.is_some()
     }
 
@@ -212,6 +212,12 @@ impl Schema {
             id.set(host::register_schema(&self.to_nodes())?);
         }
         Ok(id.get())
+    }
+
+    /// The worker has said its number of its own accord.
+    pub(crate) fn set_id(&self, id: u32) {
+        let Number(known) = &self.0.id;
+        known.set(id);
     }
 
     fn of(kind: SchemaType) -> Self {

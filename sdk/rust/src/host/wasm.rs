@@ -5,15 +5,16 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::bindings::base::bulkhead::connect::types::{ErrorInfo, SchemaNode};
-use crate::bindings::base::bulkhead::connect::{connector_context, schemas, stop_signal};
+use crate::bindings::base::bulkhead::connect::{schemas, stop_signal};
+use crate::bindings::connector::bulkhead::connect::connector_context;
 use crate::bindings::sink::bulkhead::connect::sink_context;
 use crate::bindings::source::bulkhead::connect::offset_reader;
 use crate::{TopicOffset, TopicPartition};
 
-pub(crate) use crate::bindings::base::bulkhead::connect::connector_context::request_task_reconfiguration;
 pub(crate) use crate::bindings::base::bulkhead::connect::context::{should_stop, who_am_i};
 pub(crate) use crate::bindings::base::bulkhead::connect::logging::{enabled as log_enabled, log};
 pub(crate) use crate::bindings::base::bulkhead::connect::metrics::{record_value, register as register_metric};
+pub(crate) use crate::bindings::connector::bulkhead::connect::connector_context::request_task_reconfiguration;
 pub(crate) use crate::bindings::sink::bulkhead::connect::sink_context::{
     assignment, has_reporter, request_commit, set_timeout,
 };

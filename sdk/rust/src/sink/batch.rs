@@ -21,7 +21,21 @@ impl SinkBatch {
         Self { batch, schemas }
     }
 
-    pub(super) fn into_schemas(self) -> Schemas {
+    /// Records on their way through a transformation, with their offsets if they have any.
+    pub(crate) fn of_records(records: RecordBatch, offset: Vec<i64>, schemas: Schemas) -> Self {
+        let batch = wit::SinkBatch {
+            id: 0,
+            records,
+            offset,
+            timestamp_type: Vec::new(),
+            original_topic: Vec::new(),
+            original_partition: Vec::new(),
+            original_offset: Vec::new(),
+        };
+        Self::new(batch, schemas)
+    }
+
+    pub(crate) fn into_schemas(self) -> Schemas {
         self.schemas
     }
 
@@ -145,6 +159,11 @@ impl<'a> SinkRecord<'a> {
         cell(&self.batch.batch.offset, self.row, 0)
     }
 
+    /// Its offset, if it was read from Kafka.
+    pub(crate) fn known_offset(&self) -> Option<i64> {
+        self.batch.batch.offset.get(self.row).copied()
+    }
+
     /// Where it was read, before transforms renamed or moved it: topic, partition, offset.
     pub fn origin(&self) -> (&'a str, i32, i64) {
         let batch = &self.batch.batch;
@@ -246,6 +265,12 @@ impl<'a> Payload<'a> {
             other => Err(Error::failed(format!("unknown encoding {other}"))),
         }
     }
+
+    /// Encoding and bytes.
+    pub(crate) fn raw(&self) -> (u8, &'a [u8]) {
+        (self.encoding, self.bytes)
+    }
+
     /// The same for records that come from a source, whose JSON is taken as text.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn decode_or_json(&self) -> Result<Value<'a>> {

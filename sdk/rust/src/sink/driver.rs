@@ -3,8 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::batch::Schemas;
-use super::{Rejections, SinkBatch, SinkTask};
+use super::{Rejections, Schemas, SinkBatch, SinkTask};
 use crate::bindings::sink::exports::bulkhead::connect::sink_task as wit;
 use crate::data::Schema;
 use crate::{Result, TopicOffset, TopicPartition};

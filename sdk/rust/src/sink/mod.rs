@@ -9,6 +9,7 @@ pub mod context;
 pub use batch::{Payload, SinkBatch, SinkRecord, TimestampType};
 pub use rejections::Rejections;
 
+pub(crate) use batch::Schemas;
 pub(crate) use driver::Driver;
 
 use crate::config::{Config, RawConfig};

@@ -15,18 +15,18 @@ pub(crate) mod encoding {
 
 /// One number for each record, or nothing at all while every record has the default.
 #[derive(Debug)]
-pub(super) struct Column<T> {
+pub(crate) struct Column<T> {
     values: Vec<T>,
     default: T,
 }
 
 impl<T: Copy + PartialEq> Column<T> {
-    pub(super) fn new(default: T) -> Self {
+    pub(crate) fn new(default: T) -> Self {
         Self { values: Vec::new(), default }
     }
 
     /// Sets a row's value; rows left out before it get the default.
-    pub(super) fn set(&mut self, row: usize, value: T, expected_rows: usize) {
+    pub(crate) fn set(&mut self, row: usize, value: T, expected_rows: usize) {
         if let Some(present) = self.values.get_mut(row) {
             *present = value;
         } else if value != self.default || !self.values.is_empty() {
@@ -38,11 +38,11 @@ impl<T: Copy + PartialEq> Column<T> {
         }
     }
 
-    pub(super) fn get(&self, row: usize) -> T {
+    pub(crate) fn get(&self, row: usize) -> T {
         self.values.get(row).copied().unwrap_or(self.default)
     }
 
-    pub(super) fn finish(mut self, rows: usize) -> Vec<T> {
+    pub(crate) fn finish(mut self, rows: usize) -> Vec<T> {
         if !self.values.is_empty() {
             self.values.resize(rows, self.default);
         }
@@ -52,29 +52,29 @@ impl<T: Copy + PartialEq> Column<T> {
 
 /// The columns of keys, of values or of header values. What isn't set is a null.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     encoding: Column<u8>,
     schema: Column<u32>,
     len: Column<u32>,
 }
 
 impl Values {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { encoding: Column::new(encoding::NONE), schema: Column::new(0), len: Column::new(0) }
     }
 
-    pub(super) fn set(&mut self, row: usize, encoding: u8, len: usize, expected_rows: usize) {
+    pub(crate) fn set(&mut self, row: usize, encoding: u8, len: usize, expected_rows: usize) {
         let len = u32::try_from(len).expect("a component's memory, and so each length in it, is below 4 GiB");
         self.encoding.set(row, encoding, expected_rows);
         self.len.set(row, len, expected_rows);
     }
 
-    pub(super) fn set_schema(&mut self, row: usize, schema: u32, expected_rows: usize) {
+    pub(crate) fn set_schema(&mut self, row: usize, schema: u32, expected_rows: usize) {
         self.schema.set(row, schema, expected_rows);
     }
 
     /// The contract's default encoding is bytes, ours is none: so nulls need a column and bytes don't.
-    pub(super) fn finish(self, rows: usize) -> wit::Values {
+    pub(crate) fn finish(self, rows: usize) -> wit::Values {
         let mut encoding = self.encoding.finish(rows);
         if encoding.is_empty() {
             encoding = vec![encoding::NONE; rows];
@@ -87,14 +87,14 @@ impl Values {
 
 /// Texts that records refer to by number. Asking for the text of the record before costs a comparison.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     texts: Vec<String>,
     last: usize,
     places: BTreeMap<String, usize>,
 }
 
 impl Pool {
-    pub(super) fn place(&mut self, text: &str) -> u32 {
+    pub(crate) fn place(&mut self, text: &str) -> u32 {
         if self.texts.get(self.last).is_none_or(|last| last != text) {
             self.last = self.places.get(text).copied().unwrap_or_else(|| self.add(text));
         }
@@ -107,7 +107,7 @@ impl Pool {
         self.texts.len() - 1
     }
 
-    pub(super) fn finish(self) -> Vec<String> {
+    pub(crate) fn finish(self) -> Vec<String> {
         self.texts
     }
 }

@@ -1,15 +1,17 @@
 //! Runs tasks in plain `cargo test`, with neither Kafka nor a worker.
 //!
-//! [`SourceRun`] and [`SinkRun`] do what the worker does, on a stand-in whose clock moves only when the task waits: tests of
+//! [`SourceRun`], [`SinkRun`], [`TransformRun`] and [`PredicateRun`] do what the worker does, on a stand-in whose clock moves only when the task waits: tests of
 //! paced sources take no time. Each thread, and so each test, has a stand-in of its own.
 
 mod seen;
 mod sink;
 mod source;
+mod transform;
 
 pub use seen::{Seen, Taken};
 pub use sink::SinkRun;
 pub use source::SourceRun;
+pub use transform::{Fate, PredicateRun, TransformRun};
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,3 @@
-use crate::bindings::sink::exports::bulkhead::connect::sink_task as wit;
 use crate::bindings::source::exports::bulkhead::connect::source_task::SourceBatch;
 use crate::data::{Schema, Value};
 use crate::sink::{SinkBatch, SinkRecord};
@@ -55,20 +54,11 @@ impl Seen {
     /// Takes a source's batch apart.
     pub(super) fn all(batch: SourceBatch) -> Result<Vec<Self>> {
         let offsets = offsets(&batch);
-        let records = wit::SinkBatch {
-            id: 0,
-            records: batch.records,
-            offset: Vec::new(),
-            timestamp_type: Vec::new(),
-            original_topic: Vec::new(),
-            original_partition: Vec::new(),
-            original_offset: Vec::new(),
-        };
-        let batch = SinkBatch::new(records, registered_schemas()?);
+        let batch = SinkBatch::of_records(batch.records, Vec::new(), registered_schemas()?);
         batch.iter().zip(offsets).map(|(record, offset)| Self::of(&record, offset)).collect()
     }
 
-    fn of(record: &SinkRecord<'_>, offset: Option<(String, String)>) -> Result<Self> {
+    pub(super) fn of(record: &SinkRecord<'_>, offset: Option<(String, String)>) -> Result<Self> {
         let headers = record.headers().map(|(name, value)| Ok((name.to_owned(), value.decode()?.into_owned())));
         Ok(Self {
             topic: record.topic().to_owned(),
