@@ -91,6 +91,11 @@ impl Record {
         Some(String::from_utf8_lossy(value.as_deref()?).into_owned())
     }
 
+    /// All headers, in their order.
+    pub fn headers(&self) -> &[(String, Option<Bytes>)] {
+        &self.headers
+    }
+
     /// The value as JSON; null for a tombstone and for what isn't JSON.
     pub fn json(&self) -> serde_json::Value {
         self.value.as_deref().and_then(|value| serde_json::from_slice(value).ok()).unwrap_or_default()
