@@ -115,8 +115,7 @@ impl AvroConverter {
         is_key: bool,
         registries: Option<&dyn SchemaRegistries>,
     ) -> Result<Self, ConvertError> {
-        settings::check_supported(raw)?;
-        let settings = Settings::new(config, settings::strategy_key(is_key))?;
+        let settings = Settings::new(config, settings::strategy_key(is_key));
         let registry = settings::registry(config, raw)?;
         let registries =
             registries.ok_or_else(|| ConvertError::Config("there is no client for schema registries".to_owned()))?;

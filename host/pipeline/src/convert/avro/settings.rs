@@ -1,13 +1,14 @@
-//! The keys of AvroConverter, with Confluent's names and defaults.
+//! What AvroConverter is told, by Confluent's keys.
+
+mod keys;
 
 use std::time::Duration;
 
 use bulkhead_model::RawConfig;
-use bulkhead_model::config::{
-    ConfigDef, ConfigKey, ConfigType, DefaultValue, Importance, Password, Typed, TypedConfig, Validator,
-};
+use bulkhead_model::config::{Password, Typed, TypedConfig};
 use bulkhead_model::security::ClientSecurity;
 
+pub(super) use self::keys::config_def;
 use super::subject::Strategy;
 use crate::convert::ConvertError;
 use crate::ports::{RegistryLogin, RegistrySettings};
@@ -31,6 +32,9 @@ const BASIC_SOURCE: &str = "basic.auth.credentials.source";
 const USER_INFO: [&str; 2] = ["basic.auth.user.info", "schema.registry.basic.auth.user.info"];
 const BEARER_SOURCE: &str = "bearer.auth.credentials.source";
 const BEARER_TOKEN: &str = "bearer.auth.token";
+const STATIC_TOKEN: &str = "STATIC_TOKEN";
+const FROM_USER_INFO: &str = "USER_INFO";
+const FROM_URL: &str = "URL";
 const CONNECT_TIMEOUT: &str = "http.connect.timeout.ms";
 const READ_TIMEOUT: &str = "http.read.timeout.ms";
 const RETRIES: &str = "max.retries";
@@ -39,25 +43,6 @@ const RETRY_MAX_WAIT: &str = "retries.max.wait.ms";
 /// Before the names that every client of Java has for its TLS.
 const SSL_PREFIX: &str = "schema.registry.";
 const HEADER_PREFIX: &str = "request.header.";
-
-/// Keys of Confluent's converter that would change what is written or read, and the value with which they don't. Others
-/// than these that aren't known are left alone, as Connect does.
-const NOT_SUPPORTED: [(&str, &str); 14] = [
-    ("bearer.auth.issuer.endpoint.url", ""),
-    ("context.name.strategy", "io.confluent.kafka.serializers.context.NullContextNameStrategy"),
-    ("discard.type.doc.default", "false"),
-    ("generalized.sum.type.support", "false"),
-    ("key.schema.id.serializer", "io.confluent.kafka.serializers.schema.id.PrefixSchemaIdSerializer"),
-    ("value.schema.id.serializer", "io.confluent.kafka.serializers.schema.id.PrefixSchemaIdSerializer"),
-    ("latest.cache.ttl.sec", "-1"),
-    ("proxy.host", ""),
-    ("rule.executors", ""),
-    ("schema.backup.enabled", "false"),
-    ("schema.reflection", "false"),
-    ("use.latest.with.metadata", ""),
-    ("use.schema.guid", ""),
-    ("use.schema.id", "-1"),
-];
 
 /// How schemas and values are translated, and which schemas are used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +84,7 @@ pub(super) enum WriterSchema {
 }
 
 impl Settings {
-    pub(super) fn new(config: &TypedConfig, strategy_key: &str) -> Result<Self, ConvertError> {
+    pub(super) fn new(config: &TypedConfig, strategy_key: &str) -> Self {
         let flag = |key, default| config.boolean(key).unwrap_or(default);
         let size = |key| config.integer(key).and_then(|size| size.try_into().ok()).unwrap_or(0);
         let writer_schema = match (flag(AUTO_REGISTER, true), flag(USE_LATEST, false)) {
@@ -107,7 +92,7 @@ impl Settings {
             (false, true) => WriterSchema::Latest { strict: flag(LATEST_STRICT, true) },
             (false, false) => WriterSchema::Found,
         };
-        Ok(Self {
+        Self {
             mapping: Mapping {
                 meta_data: flag(META_DATA, true),
                 enhanced: flag(ENHANCED, false),
@@ -118,27 +103,16 @@ impl Settings {
             },
             writer_schema,
             normalize: flag(NORMALIZE, false),
-            strategy: Strategy::of_class(strategy_key, config.text(strategy_key))?,
+            strategy: config.text(strategy_key).and_then(Strategy::of_class).unwrap_or(Strategy::Topic),
             cache_size: size(CACHE_SIZE),
             ids_size: size(SCHEMAS_PER_SUBJECT),
-        })
+        }
     }
 }
 
 /// The key that says how the subjects of keys or of values are named.
 pub(super) fn strategy_key(is_key: bool) -> &'static str {
     if is_key { KEY_STRATEGY } else { VALUE_STRATEGY }
-}
-
-/// Refuses what this converter can't do.
-pub(super) fn check_supported(config: &RawConfig) -> Result<(), ConvertError> {
-    let refused = NOT_SUPPORTED.iter().find(|(key, harmless)| {
-        config.get(key).map(str::trim).is_some_and(|value| !value.is_empty() && !value.eq_ignore_ascii_case(harmless))
-    });
-    match refused {
-        Some((key, _)) => Err(ConvertError::Config(format!("Configuration `{key}` of AvroConverter is not supported"))),
-        None => Ok(()),
-    }
 }
 
 pub(super) fn registry(config: &TypedConfig, raw: &RawConfig) -> Result<RegistrySettings, ConvertError> {
@@ -163,146 +137,29 @@ pub(super) fn registry(config: &TypedConfig, raw: &RawConfig) -> Result<Registry
     })
 }
 
-/// Bearer tokens are sent only if their source is named; else what `basic.auth.credentials.source` says.
+/// Bearer tokens are sent only if their source is named.
 fn login(config: &TypedConfig, raw: &RawConfig) -> Result<RegistryLogin, ConvertError> {
-    let refused = |key: &str, choices| Err(ConvertError::Config(format!("Configuration `{key}` has to be {choices}")));
-    let secret = |key: &str| match config.get(key) {
-        Some(Typed::Password(secret)) if !secret.0.is_empty() => Some(secret.clone()),
-        _ => None,
+    let secret = |keys: &[&str], source: &str| {
+        let secret = keys.iter().find_map(|key| match config.get(key) {
+            Some(Typed::Password(secret)) if !secret.0.is_empty() => Some(secret.clone()),
+            _ => None,
+        });
+        let missing = || ConvertError::Config(format!("Configuration `{}` is missing: {source} takes it", keys[0]));
+        secret.ok_or_else(missing)
     };
-    let missing = |key: &str, source: &str| ConvertError::Config(format!("Configuration `{key}` is missing: {source}"));
-    match raw.get(BEARER_SOURCE).map(str::trim).unwrap_or_default() {
-        "" => {}
-        "STATIC_TOKEN" => {
-            let token =
-                secret(BEARER_TOKEN).ok_or_else(|| missing(BEARER_TOKEN, "STATIC_TOKEN takes it from there"))?;
-            return Ok(RegistryLogin::Bearer(token));
-        }
-        _ => return refused(BEARER_SOURCE, "STATIC_TOKEN; other sources of tokens are not supported"),
+    if raw.get(BEARER_SOURCE).is_some_and(|source| !source.trim().is_empty()) {
+        return Ok(RegistryLogin::Bearer(secret(&[BEARER_TOKEN], STATIC_TOKEN)?));
     }
-    match config.text(BASIC_SOURCE).unwrap_or_default() {
-        "URL" => Ok(RegistryLogin::Url),
-        "USER_INFO" => {
-            let user_info = USER_INFO.iter().find_map(|key| secret(key));
-            let user_info = user_info.ok_or_else(|| missing(USER_INFO[0], "USER_INFO takes it from there"))?;
-            if !user_info.0.contains(':') {
-                return refused(USER_INFO[0], "a name and a password with a colon between them");
-            }
-            Ok(RegistryLogin::Basic(user_info))
-        }
-        _ => refused(BASIC_SOURCE, "URL or USER_INFO; the login of Kafka (SASL_INHERIT) can't be taken over"),
+    if config.text(BASIC_SOURCE) != Some(FROM_USER_INFO) {
+        return Ok(RegistryLogin::Url);
     }
-}
-
-fn key(name: &str, kind: ConfigType, default: &str, importance: Importance, documentation: &str) -> ConfigKey {
-    ConfigKey::new(name, kind, DefaultValue::Value(default.to_owned()), importance, documentation)
-}
-
-pub(super) fn config_def() -> ConfigDef {
-    use ConfigType::{Boolean, Class, Int, List, Password, String};
-    use Importance::{High, Low, Medium};
-    let count = |name, default, documentation| {
-        key(name, Int, default, Low, documentation)
-            .with_validator(Validator::Range { min: Some("0".to_owned()), max: None })
-    };
-    let strategies = "io.confluent.kafka.serializers.subject.TopicNameStrategy, RecordNameStrategy or \
-                      TopicRecordNameStrategy of the same package.";
-    let strategy = |name, what: &str| {
-        let documentation = format!("How subjects of {what} are named: {strategies}");
-        key(name, Class, Strategy::Topic.class(), Medium, &documentation)
-    };
-    let url = "URLs of the schema registry, with commas between them; they are tried in this order.";
-    ConfigDef {
-        keys: vec![
-            ConfigKey::new(URL, List, DefaultValue::Required, High, url).with_validator(Validator::NonEmpty),
-            key(AUTO_REGISTER, Boolean, "true", Medium, "Whether schemas that are new to a subject are registered."),
-            key(
-                USE_LATEST,
-                Boolean,
-                "false",
-                Low,
-                "Whether values are written with the latest schema of the subject. \
-                Counts only if auto.register.schemas is false.",
-            ),
-            key(
-                LATEST_STRICT,
-                Boolean,
-                "true",
-                Low,
-                "Whether the latest schema is used only if it can read what has \
-                the value's own schema.",
-            ),
-            key(
-                NORMALIZE,
-                Boolean,
-                "false",
-                Medium,
-                "Whether the registry compares schemas by what they mean, not by \
-                how they are written.",
-            ),
-            strategy(KEY_STRATEGY, "keys"),
-            strategy(VALUE_STRATEGY, "values"),
-            count(SCHEMAS_PER_SUBJECT, "1000", "How many ids of schemas are remembered."),
-            count(CACHE_SIZE, "1000", "How many schemas are remembered in each direction."),
-            key(
-                META_DATA,
-                Boolean,
-                "true",
-                Low,
-                "Whether what only Connect knows of a schema stands in the Avro \
-                schema, and is read from there.",
-            ),
-            key(
-                ENHANCED,
-                Boolean,
-                "false",
-                Medium,
-                "Whether enums are written as enums again, and members of unions \
-                keep their namespaces.",
-            ),
-            key(SCRUB, Boolean, "false", Medium, "Whether characters that Avro doesn't allow in names are replaced."),
-            key(
-                IGNORE_DEFAULT,
-                Boolean,
-                "false",
-                Low,
-                "Whether a null field is written as null even if it has a \
-                default.",
-            ),
-            key(
-                OPTIONAL_KEYS,
-                Boolean,
-                "false",
-                Low,
-                "Whether maps with optional text keys are written as maps of \
-                Avro.",
-            ),
-            key(FLATTEN, Boolean, "true", Low, "Whether a union of one type is read as that type."),
-            key(
-                BASIC_SOURCE,
-                String,
-                "URL",
-                Medium,
-                "Where name and password for the registry are: URL, or USER_INFO \
-                (basic.auth.user.info).",
-            ),
-            key(USER_INFO[0], Password, "", Medium, "Name and password for the registry, with a colon between them."),
-            key(USER_INFO[1], Password, "", Medium, "An older name of basic.auth.user.info."),
-            key(
-                BEARER_SOURCE,
-                String,
-                "STATIC_TOKEN",
-                Medium,
-                "Where the bearer token for the registry is, if one is \
-                used: STATIC_TOKEN (bearer.auth.token).",
-            ),
-            key(BEARER_TOKEN, Password, "", Medium, "The bearer token for the registry."),
-            count(CONNECT_TIMEOUT, "60000", "How long a connection to the registry may take."),
-            count(READ_TIMEOUT, "60000", "How long the registry may take to answer."),
-            count(RETRIES, "3", "How often a request that the registry couldn't answer is tried again."),
-            count(RETRY_WAIT, "1000", "The wait before the first of these tries; it is doubled each time."),
-            count(RETRY_MAX_WAIT, "20000", "The longest wait between these tries."),
-        ],
+    let user_info = secret(&USER_INFO, FROM_USER_INFO)?;
+    match user_info.0.contains(':') {
+        true => Ok(RegistryLogin::Basic(user_info)),
+        false => Err(ConvertError::Config(format!(
+            "Configuration `{}` has to be a name and a password with a colon between them",
+            USER_INFO[0]
+        ))),
     }
 }
 
@@ -315,9 +172,8 @@ mod tests {
         for (key, value) in entries {
             raw.set(*key, *value);
         }
-        check_supported(&raw)?;
         let config = config_def().parse(&raw).map_err(|errors| ConvertError::Config(errors.join("; ")))?;
-        Ok((Settings::new(&config, VALUE_STRATEGY)?, registry(&config, &raw)?))
+        Ok((Settings::new(&config, VALUE_STRATEGY), registry(&config, &raw)?))
     }
 
     fn error(entries: &[(&str, &str)]) -> String {
@@ -369,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_is_refused_and_harmless_values_are_not() {
-        for (key, harmless) in NOT_SUPPORTED {
+        for (key, harmless) in keys::FIXED {
             assert!(read(&[(key, harmless)]).is_ok(), "{key}");
             assert!(error(&[(key, "something")]).contains(key), "{key}");
         }

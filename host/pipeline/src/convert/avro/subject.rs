@@ -17,18 +17,13 @@ pub(super) enum Strategy {
 }
 
 impl Strategy {
-    const ALL: [Self; 3] = [Self::Topic, Self::Record, Self::TopicRecord];
+    pub(super) const ALL: [Self; 3] = [Self::Topic, Self::Record, Self::TopicRecord];
 
-    /// `key` is where the class was named.
-    pub(super) fn of_class(key: &str, class: Option<&str>) -> Result<Self, ConvertError> {
-        let class = class.unwrap_or_default();
-        Self::ALL.into_iter().find(|strategy| strategy.class() == class).ok_or_else(|| {
-            let known = Self::ALL.map(Self::class).join(", ");
-            ConvertError::Config(format!("Configuration `{key}` is {class}, which is not supported; there are {known}"))
-        })
+    pub(super) fn of_class(class: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.class() == class)
     }
 
-    pub(super) fn class(self) -> &'static str {
+    pub(super) const fn class(self) -> &'static str {
         match self {
             Self::Topic => "io.confluent.kafka.serializers.subject.TopicNameStrategy",
             Self::Record => "io.confluent.kafka.serializers.subject.RecordNameStrategy",
