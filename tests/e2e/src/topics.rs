@@ -122,6 +122,11 @@ impl Topics {
         Ok(read)
     }
 
+    /// The offset that the next record of the first partition will have.
+    pub fn end(&self, topic: &str) -> anyhow::Result<i64> {
+        self.offset(topic, 0, LATEST)
+    }
+
     /// Writes records of key and value, in one batch.
     pub fn write(&self, topic: &str, partition: i32, records: &[KeyAndValue<'_>]) -> anyhow::Result<()> {
         let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?;

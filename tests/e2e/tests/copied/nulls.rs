@@ -53,7 +53,8 @@ fn check(workers: &Workers, name: &str, schemas: &str, payloads: &[Option<&str>]
     }
     let dead = workers.name(&format!("{name}-dead"));
     let sink = workers.sink(&format!("{name}-sink"), &topics.join(","), &config(schemas, &dead));
-    let [theirs, ours] = workers.each_reads(&[sink], &[topics]).remove(0).map(|text| sorted(text.lines().map(str::to_owned)));
+    let [theirs, ours] =
+        workers.each_reads(&[sink], &[topics]).remove(0).map(|text| sorted(text.lines().map(str::to_owned)));
     assert_eq!(ours, theirs, "{name}");
     let dead = workers.topics().read(&dead).unwrap();
     let (theirs, ours) = dead.split_at(dead.len() / 2);

@@ -115,7 +115,9 @@ impl Workers {
                 // What comes after this begins anew, and goes to a file of its own.
                 rest.must("PUT", &format!("/connectors/{name}/stop"), None).unwrap();
                 rest.wait(name, "STOPPED", 0).unwrap();
-                rest.must("DELETE", &format!("/connectors/{name}/offsets"), None).unwrap();
+                let reset =
+                    || (rest.status("DELETE", &format!("/connectors/{name}/offsets")).ok()? == 200).then_some(());
+                eventually(&format!("the offsets of {name} are reset"), SOON, reset).unwrap();
                 fs::rename(file(name), file(&turn.of(name))).unwrap();
             }
         });
