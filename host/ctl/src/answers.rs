@@ -93,6 +93,14 @@ pub struct Plugin {
     pub version: Option<String>,
 }
 
+/// `GET /bulkhead/plugins`, and what is installed there.
+#[derive(Deserialize)]
+pub struct PluginFile {
+    pub file: String,
+    pub plugins: Vec<Plugin>,
+    pub broken: Option<String>,
+}
+
 #[derive(Deserialize)]
 pub struct Level {
     pub level: String,

@@ -92,10 +92,13 @@ pub enum Command {
     /// The topics that a connector has used.
     Topics { name: String },
     /// The connectors that can be created.
+    #[command(args_conflicts_with_subcommands = true)]
     Plugins {
         /// Converters, transformations and predicates as well.
         #[arg(long)]
         all: bool,
+        #[command(subcommand)]
+        command: Option<Plugins>,
     },
     /// Show levels of loggers, or change one.
     Loggers {
@@ -153,6 +156,17 @@ pub enum Offsets {
         name: String,
         #[command(flatten)]
         stopping: Stopping,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Plugins {
+    /// The files that plugins are in, on the one worker that is asked.
+    Files,
+    /// Install a plugin on the one worker that is asked, without restarting it.
+    Install {
+        /// A component; `-` reads standard input.
+        file: PathBuf,
     },
 }
 

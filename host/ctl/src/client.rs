@@ -32,6 +32,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// All that stays as it is in a segment of a path (RFC 3986, unreserved).
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// A body and its media type.
+type Sent<'a> = (&'static str, &'a [u8]);
+
 pub struct Client {
     url: String,
     agent: Agent,
@@ -85,11 +88,16 @@ impl Client {
     /// A request with a body.
     pub fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Answer, Error> {
         let body = serde_json::to_string(body).expect("what is sent has texts as keys");
-        self.ask(method, path, Some(&body))
+        self.ask(method, path, Some(("application/json", body.as_bytes())))
+    }
+
+    /// Hands in a component.
+    pub fn put_component(&self, path: &str, component: &[u8]) -> Result<Answer, Error> {
+        self.ask(Method::PUT, path, Some(("application/wasm", component)))
     }
 
     /// Asks again while something is in the way that will pass.
-    fn ask(&self, method: Method, path: &str, body: Option<&str>) -> Result<Answer, Error> {
+    fn ask(&self, method: Method, path: &str, body: Option<Sent<'_>>) -> Result<Answer, Error> {
         let request = format!("{method} {path}");
         let end = Instant::now() + self.wait;
         loop {
@@ -112,14 +120,14 @@ impl Client {
         }
     }
 
-    fn ask_once(&self, method: &Method, path: &str, body: Option<&str>) -> Result<Response<Body>, Error> {
+    fn ask_once(&self, method: &Method, path: &str, body: Option<Sent<'_>>) -> Result<Response<Body>, Error> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
         let answer = match body {
-            Some(body) => {
-                let request = request.header(header::CONTENT_TYPE, "application/json").body(body);
+            Some((media_type, body)) => {
+                let request = request.header(header::CONTENT_TYPE, media_type).body(body);
                 request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
             }
             None => request.body(()).map_err(ureq::Error::from).and_then(|request| self.agent.run(request)),

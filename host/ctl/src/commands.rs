@@ -8,7 +8,7 @@ mod offsets;
 mod worker;
 
 use crate::Host;
-use crate::arguments::Command;
+use crate::arguments::{Command, Plugins};
 use crate::client::Client;
 use crate::error::Error;
 use crate::terminal::Terminal;
@@ -33,7 +33,11 @@ pub fn carry_out(command: Command, client: &Client, terminal: &mut Terminal<'_>,
         }
         Command::Offsets(command) => offsets::carry_out(command, client, terminal),
         Command::Topics { name } => connectors::topics(client, terminal, &name),
-        Command::Plugins { all } => worker::plugins(client, terminal, all),
+        Command::Plugins { all, command: None } => worker::plugins(client, terminal, all),
+        Command::Plugins { command: Some(Plugins::Files), .. } => worker::plugin_files(client, terminal),
+        Command::Plugins { command: Some(Plugins::Install { file }), .. } => {
+            worker::install_plugin(client, terminal, &file)
+        }
         Command::Loggers { name, level, scope } => worker::loggers(client, terminal, name, level, scope),
         Command::Sandbox { name } => worker::sandbox(client, terminal, &name),
         Command::Export { name, output, stop } => bundles::export(client, terminal, &name, output.as_deref(), stop),

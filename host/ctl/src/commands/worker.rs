@@ -1,16 +1,20 @@
 //! What a worker has and does beside the states of connectors: plugins, loggers, sandboxes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap_complete::Shell;
 use serde_json::json;
 use ureq::http::Method;
 
-use crate::answers::{Level, Plugin, Sandbox, Sandboxes};
+use crate::answers::{Level, Plugin, PluginFile, Sandbox, Sandboxes};
 use crate::arguments::Scope;
 use crate::client::{Client, connector, segment};
 use crate::error::Error;
+use crate::files::read;
 use crate::terminal::{Table, Terminal};
+
+const PLUGIN_FILES: &str = "/bulkhead/plugins";
 
 pub fn plugins(client: &Client, terminal: &mut Terminal<'_>, all: bool) -> Result<(), Error> {
     let answer = client.get(&format!("/connector-plugins?connectorsOnly={}", !all))?;
@@ -21,6 +25,32 @@ pub fn plugins(client: &Client, terminal: &mut Terminal<'_>, all: bool) -> Resul
         }
         Ok(table.text())
     })
+}
+
+pub fn plugin_files(client: &Client, terminal: &mut Terminal<'_>) -> Result<(), Error> {
+    let answer = client.get(PLUGIN_FILES)?;
+    terminal.show(&answer, || Ok(files(answer.read()?)))
+}
+
+/// The file may have been there already; either way it is now.
+pub fn install_plugin(client: &Client, terminal: &mut Terminal<'_>, file: &Path) -> Result<(), Error> {
+    let answer = client.put_component(PLUGIN_FILES, &read(file)?)?;
+    terminal.show(&answer, || Ok(files(vec![answer.read()?])))
+}
+
+/// Every class on a line, then what is wrong.
+fn files(files: Vec<PluginFile>) -> String {
+    let mut table = Table::new(["FILE", "CLASS", "TYPE", "VERSION"]);
+    let mut remarks = String::new();
+    for PluginFile { file, plugins, broken } in files {
+        if let Some(reason) = broken {
+            remarks += &format!("\n{file}: {reason}\n");
+        }
+        for Plugin { class, kind, version } in plugins {
+            table.row([file.clone(), class, kind, version.unwrap_or_default()]);
+        }
+    }
+    table.text() + &remarks
 }
 
 pub fn loggers(
@@ -113,7 +143,7 @@ pub fn completions(terminal: &mut Terminal<'_>, shell: Shell, mut command: clap:
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Reply, Worker};
+    use crate::testing::{Reply, Worker, written};
 
     #[test]
     fn plugins_are_connectors_unless_all_are_asked_for() {
@@ -126,6 +156,28 @@ mod tests {
             worker.requests(),
             ["GET /connector-plugins?connectorsOnly=true", "GET /connector-plugins?connectorsOnly=false"]
         );
+    }
+
+    #[test]
+    fn files_of_plugins_are_shown_and_added_to() {
+        let installed = r#"{"file": "C.wasm", "digest": "sha256:1", "plugins": [
+            {"class": "C", "type": "source", "version": "1"}, {"class": "D", "type": "sink"}]}"#;
+        let broken = r#"{"file": "x.wasm", "digest": null, "plugins": [], "broken": "is no WebAssembly file"}"#;
+        let taken = r#"{"error_code": 409, "message": "taken"}"#;
+        let worker = Worker::start([
+            Reply::new(200, &format!("[{installed}, {broken}]")),
+            Reply::new(201, installed),
+            Reply::new(409, taken),
+        ]);
+        let table = "FILE    CLASS  TYPE    VERSION\nC.wasm  C      source  1\nC.wasm  D      sink\n";
+        assert_eq!(worker.run("plugins files"), format!("{table}\nx.wasm: is no WebAssembly file\n"));
+        let folder = tempfile::tempdir().unwrap();
+        let install = format!("plugins install {}", written(&folder, "c.wasm", "the component").display());
+        assert_eq!(worker.run(&install), table);
+        assert_eq!(worker.run(&install), "error: taken (HTTP 409)\n1");
+        let put = "PUT /bulkhead/plugins the component";
+        assert_eq!(worker.requests(), ["GET /bulkhead/plugins", put, put]);
+        assert!(worker.heads()[1].to_lowercase().contains("content-type: application/wasm"));
     }
 
     #[test]
