@@ -100,6 +100,16 @@ fn structs_become_records_whose_names_say_where_they_belong() {
 }
 
 #[test]
+fn a_schema_is_written_as_a_converter_of_javas_wrote_it() {
+    let recorded = r#"{"type":"record","name":"Line","namespace":"test","fields":[{"name":"line","type":"string"},{"name":"number","type":["null",{"type":"int","connect.type":"int8"}],"default":null},{"name":"day","type":["null",{"type":"long","connect.version":1,"connect.name":"org.apache.kafka.connect.data.Timestamp","logicalType":"timestamp-millis"}],"default":null}],"connect.version":2,"connect.name":"test.Line"}"#;
+    let schema = r#"{"type":"struct","name":"test.Line","version":2,"fields":[
+        {"field":"line","type":"string"},{"field":"number","type":"int8","optional":true},
+        {"field":"day","type":"int64","name":"org.apache.kafka.connect.data.Timestamp","version":1,"optional":true}]}"#;
+    assert_eq!(written(schema, &MAPPING), recorded);
+    assert_eq!(read(recorded, &MAPPING), shown(&connect(schema).unwrap()));
+}
+
+#[test]
 fn a_name_stands_for_one_thing() {
     let twice = r#"{"type":"struct","name":"R","fields":[
         {"field":"a","type":"struct","name":"S","fields":[{"field":"x","type":"int32"}]},
