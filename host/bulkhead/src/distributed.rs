@@ -158,6 +158,7 @@ impl Wired {
         followers.spawn(logs::follow(status_events, Codec::STATUS, of_status, news.clone(), status_end));
         followers.spawn(logs::follow(config_events, Codec::CONFIG, of_config, news.clone(), config_end));
         followers.spawn(group::follow(group_events, news.clone()));
+        followers.spawn(plugins::follow(sandbox.changes(), news.clone()));
 
         let appends = TaskTracker::new();
         let (membership, member) = Member::new(group);

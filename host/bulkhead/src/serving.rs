@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::driver::Handle;
+use crate::plugins::PluginFolder;
 use crate::telemetry::TracingLoggers;
 use crate::usage::SandboxUsage;
 
@@ -92,8 +93,8 @@ pub fn interface(
         commit: concat!("bulkhead-", env!("CARGO_PKG_VERSION")).to_owned(),
         kafka_cluster_id,
     };
-    let usage = Arc::new(SandboxUsage(sandbox));
-    Interface::new(herder.clone(), loggers.clone(), info, settings.clone(), usage)
+    let (files, usage) = (Arc::new(PluginFolder(Arc::clone(&sandbox))), Arc::new(SandboxUsage(sandbox)));
+    Interface::new(herder.clone(), loggers.clone(), info, settings.clone(), usage, files)
 }
 
 async fn bind_all(key: &'static str, listeners: &[Listener]) -> anyhow::Result<Vec<TcpListener>> {

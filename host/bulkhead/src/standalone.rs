@@ -15,6 +15,8 @@ use bulkhead_pipeline::ports::{OffsetStore, Plugins};
 use bulkhead_rest::HerderHandle;
 use bulkhead_sandbox::Sandbox;
 use bulkhead_worker::{Secrets, Worker};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::ConnectStandalone;
@@ -28,6 +30,9 @@ use crate::{ending, plugins, serving, settings, telemetry};
 
 /// How long a broker may take to answer at the start.
 pub(crate) const KAFKA_START: Duration = Duration::from_secs(15);
+
+/// Changes of what is installed that may wait for the herder.
+const NEWS: usize = 1;
 
 /// Runs the worker until it is told to end by SIGTERM or SIGINT.
 pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
@@ -48,12 +53,16 @@ pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let (sandbox, cluster_id) = tokio::join!(Sandbox::open(sandbox, offsets.clone()), clients.cluster_id(KAFKA_START));
     let cluster_id = cluster_id.context("bootstrap.servers")?;
     let sandbox = Arc::new(sandbox?);
+    let changes = sandbox.changes();
     let catalog = plugins::catalog(&sandbox.catalog());
+    let (news, inbox) = mpsc::channel(NEWS);
+    let mut followers = JoinSet::new();
+    followers.spawn(plugins::follow(changes, news));
 
     let herder = Herder::new(settings.herder(Mode::Standalone, worker_id));
     let (worker, work) = Worker::spawn(sandbox.clone(), Arc::new(clients), offsets, settings.worker.clone());
     let limit = ending::limit(settings.worker.graceful_stop);
-    let (mut driver, handle) = Driver::new(herder, worker, work, Outside::none(), loggers.clone());
+    let (mut driver, handle) = Driver::new(herder, worker, work, Outside::alone(inbox), loggers.clone());
     driver.push(Event::Plugins(catalog));
 
     let up = driver.start_signal();

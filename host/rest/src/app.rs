@@ -1,7 +1,5 @@
 //! What every resource has at hand.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +10,7 @@ use tokio::time::timeout;
 use crate::error::Error;
 use crate::forward::Client;
 use crate::metrics::Metrics;
-use crate::ports::{HerderHandle, Loggers, SandboxView, ServerInfo};
+use crate::ports::{BoxFuture, HerderHandle, Loggers, PluginFiles, SandboxView, ServerInfo};
 use crate::router::Interface;
 use crate::settings::TopicTracking;
 
@@ -73,6 +71,10 @@ impl App {
         &self.0.sandbox
     }
 
+    pub(crate) fn plugin_files(&self) -> &dyn PluginFiles {
+        &*self.0.plugin_files
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }
@@ -94,14 +96,14 @@ pub(crate) struct Unresponsive {
 
 /// [`HerderHandle`] as an object, so that handlers need no type parameter.
 pub(crate) trait Herder: Send + Sync {
-    fn request(&self, request: Request) -> Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send + '_>>;
+    fn request(&self, request: Request) -> BoxFuture<'_, Result<Reply, Refusal>>;
     fn view(&self) -> Arc<ClusterView>;
     fn stage(&self) -> String;
     fn is_starting(&self) -> bool;
 }
 
 impl<H: HerderHandle> Herder for H {
-    fn request(&self, request: Request) -> Pin<Box<dyn Future<Output = Result<Reply, Refusal>> + Send + '_>> {
+    fn request(&self, request: Request) -> BoxFuture<'_, Result<Reply, Refusal>> {
         Box::pin(HerderHandle::request(self, request))
     }
 

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::forward::ReadBody;
+use crate::negotiation::JSON;
 
 /// Largest body. A configuration has to fit into one record of the config topic, which is 1 MB unless the
 /// broker was told otherwise; this leaves room for that, and keeps a client from filling the memory.
@@ -39,7 +40,7 @@ impl<S: Send + Sync> FromRequest<S> for Body {
         let declared = request.headers().contains_key(header::CONTENT_TYPE);
         let bytes = bytes(request, MAX_BODY).await?;
         if !declared && !bytes.is_empty() {
-            return Err(Error::MissingMediaType);
+            return Err(Error::MissingMediaType { wanted: JSON });
         }
         Ok(Self(bytes))
     }
@@ -63,14 +64,48 @@ async fn bytes(request: Request, limit: usize) -> Result<Bytes, Error> {
     let asks_first = request.headers().contains_key(header::EXPECT);
     let mut body = request.into_body();
     let declared = body.size_hint().lower();
+    let too_large = || Error::BodyTooLarge { limit: limit as u64 };
     if asks_first && declared > limit as u64 {
-        return Err(Error::BodyTooLarge { limit });
+        return Err(too_large());
     }
     let read = timeout(BODY_DEADLINE, read(&mut body, limit)).await;
     let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
     let bytes = read.map_err(|error| Error::bad_request(format!("the body could not be read: {error}")))?;
-    let bytes = bytes.ok_or(Error::BodyTooLarge { limit })?;
+    let bytes = bytes.ok_or_else(too_large)?;
     Ok(kept.0.get_or_init(|| bytes).clone())
+}
+
+/// A body that is taken piece by piece.
+pub(crate) struct Pieces {
+    body: axum::body::Body,
+    /// The client waits for leave to send it.
+    asks_first: bool,
+}
+
+impl Pieces {
+    pub(crate) fn of(request: Request) -> Self {
+        let asks_first = request.headers().contains_key(header::EXPECT);
+        Self { body: request.into_body(), asks_first }
+    }
+
+    /// How long it is at least.
+    pub(crate) fn declared(&self) -> u64 {
+        self.body.size_hint().lower()
+    }
+
+    /// None at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let read = timeout(BODY_DEADLINE, data(&mut self.body)).await;
+        let read = read.map_err(|_| Error::BodyTooSlow { seconds: BODY_DEADLINE.as_secs() })?;
+        read.map_err(|error| Error::bad_request(format!("the body could not be read: {error}")))
+    }
+
+    /// Takes in the rest of a body that is refused, as far as it comes soon, so that the client sees the answer.
+    pub(crate) async fn discard(mut self) {
+        if !self.asks_first {
+            let _ = timeout(BODY_DEADLINE, read(&mut self.body, 0)).await;
+        }
+    }
 }
 
 /// None if there is more than the limit.

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::forward::{ClientError, Elsewhere};
 use crate::json::Json;
+use crate::ports::UploadError;
 
 /// How many seconds a client should wait for what will pass: a rebalance, mostly, which takes about as long.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -32,12 +33,12 @@ pub(crate) enum Error {
     MethodNotAllowed { method: Method, path: String, allowed: String },
     #[error("answers are `application/json`, which the header `Accept: {accept}` leaves out")]
     NotAcceptable { accept: String },
-    #[error("the body must be declared as `Content-Type: application/json`, not as `{found}`")]
-    UnsupportedMediaType { found: String },
-    #[error("the body is declared as nothing: send `Content-Type: application/json`")]
-    MissingMediaType,
+    #[error("the body must be declared as `Content-Type: {wanted}`, not as `{found}`")]
+    UnsupportedMediaType { found: String, wanted: &'static str },
+    #[error("the body is declared as nothing: send `Content-Type: {wanted}`")]
+    MissingMediaType { wanted: &'static str },
     #[error("the body is larger than the {limit} bytes that a request may have")]
-    BodyTooLarge { limit: usize },
+    BodyTooLarge { limit: u64 },
     #[error("the body did not arrive completely within {seconds} seconds")]
     BodyTooSlow { seconds: u64 },
     /// It came from another worker, which believes that it is for this one.
@@ -51,6 +52,9 @@ pub(crate) enum Error {
     /// It answered in a form that isn't for clients.
     #[error("{worker}, to which the request was forwarded, answered {status}: {complaint}")]
     Foreign { status: StatusCode, worker: String, complaint: String },
+    /// A plugin was not taken.
+    #[error(transparent)]
+    Upload(#[from] UploadError),
     #[error("Request timed out. {stage}")]
     TimedOut { stage: String },
     #[error("{0}")]
@@ -79,13 +83,18 @@ impl Error {
             Self::PathTooLong { .. } => StatusCode::URI_TOO_LONG,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable { .. } => StatusCode::NOT_ACCEPTABLE,
-            Self::UnsupportedMediaType { .. } | Self::MissingMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType { .. } | Self::MissingMediaType { .. } => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTooSlow { .. } => StatusCode::REQUEST_TIMEOUT,
             Self::TooManyHops | Self::NoTarget | Self::Unanswered(ClientError::Unreachable { .. }) => {
                 StatusCode::CONFLICT
             }
             Self::Foreign { status, .. } => *status,
+            Self::Upload(error) => match error {
+                UploadError::Unusable(_) => StatusCode::BAD_REQUEST,
+                UploadError::Conflict(_) | UploadError::Busy(_) => StatusCode::CONFLICT,
+                UploadError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            },
             Self::Unanswered(_) | Self::TimedOut { .. } | Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -102,6 +111,7 @@ impl Error {
                 | Refusal::Forbidden(_) => false,
             },
             Self::TooManyHops | Self::NoTarget | Self::Unanswered(ClientError::Unreachable { .. }) => true,
+            Self::Upload(error) => matches!(error, UploadError::Busy(_)),
             Self::BadRequest(_)
             | Self::Forbidden(_)
             | Self::NotFound(_)
@@ -110,7 +120,7 @@ impl Error {
             | Self::MethodNotAllowed { .. }
             | Self::NotAcceptable { .. }
             | Self::UnsupportedMediaType { .. }
-            | Self::MissingMediaType
+            | Self::MissingMediaType { .. }
             | Self::BodyTooLarge { .. }
             | Self::BodyTooSlow { .. }
             | Self::Unanswered(_)

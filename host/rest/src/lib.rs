@@ -2,8 +2,8 @@
 //!
 //! Start at [`Interface`], then `routes`: one module per group of resources. Settings come from
 //! [`Settings::from_properties`], sockets from [`bind`], and [`serve`] answers on them until it is told to
-//! stop. What the outside has to bring is declared here too: [`HerderHandle`], [`Loggers`] and
-//! [`SandboxView`]. Requests that another worker has to carry out go there by [`Client`].
+//! stop. What the outside has to bring is declared here too: [`HerderHandle`], [`Loggers`],
+//! [`SandboxView`] and [`PluginFiles`]. Requests that another worker has to carry out go there by [`Client`].
 //!
 //! Where Connect blames itself for a client's mistake (500 for malformed JSON, an unknown member, a bad
 //! `initial_state`), this interface answers 400 and says what is wrong. Errors are JSON, also those of
@@ -43,7 +43,10 @@ mod testing;
 pub use forward::Client;
 pub use levels::{Level, LevelTable, UnknownLevel, apply_level};
 pub use metrics::Metrics;
-pub use ports::{HerderHandle, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, SandboxView, ServerInfo};
+pub use ports::{
+    BoxFuture, HerderHandle, Installed, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, PluginFile, PluginFiles,
+    PluginUpload, SandboxView, ServerInfo, UploadError,
+};
 pub use router::{Interface, Resources};
 pub use server::{BindError, bind, serve};
 pub use settings::{

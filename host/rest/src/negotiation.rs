@@ -7,6 +7,9 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::Error;
 
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const WASM: &str = "application/wasm";
+
 /// Refuses a client that doesn't take JSON.
 pub(crate) async fn answers_json(request: Request, next: Next) -> Response {
     match accept(request.headers()) {
@@ -18,9 +21,9 @@ pub(crate) async fn answers_json(request: Request, next: Next) -> Response {
 /// Refuses a request that declares any other body than JSON, even where no body is read.
 pub(crate) async fn takes_json(request: Request, next: Next) -> Response {
     match request.headers().get(header::CONTENT_TYPE) {
-        Some(found) if !is_json(found.as_bytes()) => {
+        Some(found) if !is(JSON, found.as_bytes()) => {
             let found = String::from_utf8_lossy(found.as_bytes()).into_owned();
-            Error::UnsupportedMediaType { found }.into_response()
+            Error::UnsupportedMediaType { found, wanted: JSON }.into_response()
         }
         _ => next.run(request).await,
     }
@@ -61,8 +64,20 @@ fn weight(range: &str) -> f32 {
         .unwrap_or(1.0)
 }
 
-fn is_json(content_type: &[u8]) -> bool {
-    std::str::from_utf8(content_type).is_ok_and(|text| essence(text).eq_ignore_ascii_case("application/json"))
+/// Refuses a body that isn't declared as a component.
+pub(crate) fn check_wasm(headers: &HeaderMap) -> Result<(), Error> {
+    match headers.get(header::CONTENT_TYPE) {
+        Some(found) if is(WASM, found.as_bytes()) => Ok(()),
+        Some(found) => {
+            let found = String::from_utf8_lossy(found.as_bytes()).into_owned();
+            Err(Error::UnsupportedMediaType { found, wanted: WASM })
+        }
+        None => Err(Error::MissingMediaType { wanted: WASM }),
+    }
+}
+
+fn is(media_type: &str, content_type: &[u8]) -> bool {
+    std::str::from_utf8(content_type).is_ok_and(|text| essence(text).eq_ignore_ascii_case(media_type))
 }
 
 /// A media type without its parameters.
@@ -95,8 +110,8 @@ mod tests {
 
     #[test]
     fn a_body_is_json_in_any_case_and_with_any_parameters() {
-        assert!(is_json(b"APPLICATION/json ; charset=latin1"));
-        assert!(!is_json(b"application/vnd.test+json"));
-        assert!(!is_json(b"\xff"));
+        assert!(is(JSON, b"APPLICATION/json ; charset=latin1"));
+        assert!(!is(JSON, b"application/vnd.test+json"));
+        assert!(!is(JSON, b"\xff"));
     }
 }

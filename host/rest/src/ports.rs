@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bulkhead_herder::ClusterView;
 use bulkhead_herder::api::{Millis, Refusal, Reply, Request};
 use bulkhead_model::Instance;
+use bulkhead_model::plugin::PluginDesc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::levels::Level;
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The way to the herder, wherever it runs.
 ///
@@ -60,6 +64,63 @@ pub struct InstanceLimits {
     pub call_timeout: Duration,
     /// CPU time within one call.
     pub cpu_burst: Duration,
+}
+
+/// The files that plugins are in on this worker, and the way to hand in another.
+pub trait PluginFiles: Send + Sync + 'static {
+    /// What there is now; must not wait.
+    fn list(&self) -> Vec<PluginFile>;
+
+    /// How many bytes a plugin that is handed in may have; none if none is taken.
+    fn max_bytes(&self) -> Option<u64>;
+
+    /// Begins to take one.
+    fn begin(&self) -> BoxFuture<'_, Result<Box<dyn PluginUpload>, UploadError>>;
+}
+
+/// A plugin on its way in; dropping it leaves nothing behind.
+pub trait PluginUpload: Send {
+    /// Takes the next piece.
+    fn write<'a>(&'a mut self, bytes: &'a [u8]) -> BoxFuture<'a, Result<(), UploadError>>;
+
+    /// Takes what has come for the whole: opens it, and keeps it if it is of use.
+    fn install(self: Box<Self>) -> BoxFuture<'static, Result<Installed, UploadError>>;
+}
+
+/// A file on `plugin.path`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginFile {
+    /// Without its folder.
+    pub name: String,
+    /// SHA-256 in hexadecimal; none if it is no component.
+    pub digest: Option<String>,
+    pub plugins: Vec<Arc<PluginDesc>>,
+    /// Why it is of no use, or not in full.
+    pub faults: Vec<String>,
+}
+
+/// What became of a plugin that was handed in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Installed {
+    pub file: PluginFile,
+    /// False if a file of the same content was there already.
+    pub is_new: bool,
+}
+
+/// Why a plugin was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UploadError {
+    /// It is no plugin.
+    #[error("{0}")]
+    Unusable(String),
+    /// What is there already is in the way.
+    #[error("{0}")]
+    Conflict(String),
+    /// Another one is being taken.
+    #[error("{0}")]
+    Busy(String),
+    #[error("{0}")]
+    Failed(String),
 }
 
 /// The levels of loggers, in Connect's terms (KIP-495).

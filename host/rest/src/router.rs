@@ -18,7 +18,7 @@ use crate::document::with_document;
 use crate::error::Error;
 use crate::forward::{Client, forward};
 use crate::metrics::{self, Metrics};
-use crate::ports::{HerderHandle, Loggers, SandboxView, ServerInfo};
+use crate::ports::{HerderHandle, Loggers, PluginFiles, SandboxView, ServerInfo};
 use crate::settings::{AdminListeners, ResponseHeader, Settings};
 use crate::{cors, path, routes};
 
@@ -40,6 +40,7 @@ pub struct Interface {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
     pub(crate) sandbox: Arc<dyn SandboxView>,
+    pub(crate) plugin_files: Arc<dyn PluginFiles>,
     pub(crate) metrics: Metrics,
 }
 
@@ -50,6 +51,7 @@ impl Interface {
         server: ServerInfo,
         settings: Settings,
         sandbox: Arc<dyn SandboxView>,
+        plugin_files: Arc<dyn PluginFiles>,
     ) -> Self {
         Self {
             herder: Arc::new(herder),
@@ -58,6 +60,7 @@ impl Interface {
             settings,
             client: Client::default(),
             sandbox,
+            plugin_files,
             metrics: Metrics::default(),
         }
     }

@@ -21,7 +21,7 @@ use bulkhead_model::{ConfigPatch, ConnectorName, RawConfig, WorkerId};
 use crate::ports::HerderHandle;
 
 pub(crate) use client::{Client, listen};
-pub(crate) use ports::{MemoryLoggers, MemorySandbox, usage};
+pub(crate) use ports::{MemoryLoggers, MemoryPluginFiles, MemorySandbox, usage};
 
 /// Keeps what it was asked, and connectors without checking them. Asked for the connector `broken`, it panics.
 #[derive(Clone, Default)]
@@ -227,7 +227,7 @@ pub(crate) fn state(state: &'static str, version: Option<&str>) -> ReportedState
     ReportedState { state, worker, trace: None, version: version.map(str::to_owned) }
 }
 
-fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -> PluginDesc {
+pub(crate) fn plugin(class: &str, kind: PluginKind, version: Option<&str>, keys: &[&str]) -> PluginDesc {
     let key = |key: &&str| ConfigKey::new(key, ConfigType::String, DefaultValue::Required, Importance::High, "");
     PluginDesc {
         class: class.to_owned(),

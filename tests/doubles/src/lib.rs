@@ -2,6 +2,7 @@
 //! do. Assert what they were given, not how they were called.
 
 mod access;
+pub mod component;
 mod kafka;
 mod offsets;
 mod plugin;

@@ -5,4 +5,5 @@ mod neighbours;
 mod output;
 mod sink;
 mod stop;
+mod versions;
 mod well_behaved;

@@ -3,6 +3,7 @@
 //! It lives in a Python environment of its own in the cache, with all of its packages pinned, and draws no random
 //! numbers, so that every run asks the same.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -10,6 +11,9 @@ use bulkhead_e2e::{Kafka, Setup, Worker};
 
 use crate::build::run_command;
 use crate::python;
+
+/// Media types that Schemathesis doesn't know.
+const HOOKS: &str = include_str!("openapi/hooks.py");
 
 const REQUIREMENTS: &str = include_str!("openapi/requirements.txt");
 
@@ -34,7 +38,8 @@ const DELETE: &str = "deleteConnector";
 pub fn run() -> anyhow::Result<()> {
     let python = python::environment("schemathesis", REQUIREMENTS)?;
     let folder = tempfile::tempdir()?;
-    let worker = Setup::new(Kafka::Embedded, folder.path())?.start()?;
+    let worker = Setup::new(Kafka::Embedded, folder.path())?.with("plugin.upload.enable", "true").start()?;
+    fs::write(folder.path().join("hooks.py"), HOOKS)?;
     let config = [("connector.class", "io.bulkhead.test.Hostile"), ("mode", "ok"), ("topic", "orders")];
     worker.rest.create("orders", &config)?;
     worker.rest.wait("orders", "RUNNING", 1)?;
@@ -49,6 +54,6 @@ fn check(python: &Path, folder: &Path, worker: &Worker, which: &str, operations:
     command.args(["-m", "schemathesis.cli", "run", "--no-color", "--generation-deterministic"]);
     command.args(["--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES]);
     command.args(["--checks", &CHECKS.join(",")]).args(operations.iter().flat_map(|operation| [which, *operation]));
-    command.arg(format!("{}/openapi.json", worker.rest.base()));
+    command.arg(format!("{}/openapi.json", worker.rest.base())).env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"));
     run_command(command.current_dir(folder).stdin(Stdio::null()))
 }

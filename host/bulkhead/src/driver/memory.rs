@@ -3,7 +3,7 @@
 use bulkhead_herder::api::{ConfigRecord, Event, LoggedConfig, StatusRecord, Token};
 use tokio::sync::mpsc;
 
-use super::ports::{Log, Outside};
+use super::ports::{Log, News, Outside};
 
 /// A config log in memory.
 #[derive(Debug, Default)]
@@ -18,8 +18,7 @@ struct StatusLog;
 
 impl Outside {
     /// Of a worker that is alone.
-    pub fn none() -> Self {
-        let (_, news) = mpsc::channel(1);
+    pub fn alone(news: mpsc::Receiver<News>) -> Self {
         Self { config: Box::new(ConfigLog::default()), status: Box::new(StatusLog), cluster: None, news }
     }
 }

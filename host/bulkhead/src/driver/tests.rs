@@ -388,7 +388,8 @@ async fn alone_a_worker_reads_its_own_words_and_has_nobody_to_say_farewell_to() 
     };
     let script = Script { reaction: Box::new(reaction), told: tell, view: Arc::default() };
     let (worker, work) = worker();
-    let (driver, handle) = Driver::new(script, worker, work, Outside::none(), Arc::new(Levels::default()));
+    let outside = Outside::alone(mpsc::channel(1).1);
+    let (driver, handle) = Driver::new(script, worker, work, outside, Arc::new(Levels::default()));
     let stop = CancellationToken::new();
     let driven = tokio::spawn(driver.run(stop.clone()));
     handle.request(Request::Ping).await.unwrap();

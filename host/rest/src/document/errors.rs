@@ -53,6 +53,11 @@ errors! {
         (408, "The body didn't arrive in time."),
         (413, "The body is too large.")
     ];
+    /// A body is taken piece by piece.
+    Received: [
+        (408, "The body didn't arrive in time."),
+        (413, "The body is too large.")
+    ];
     NoSuchConnector: [(404, "There is no such connector.")];
     /// The herder is asked.
     Asked: [

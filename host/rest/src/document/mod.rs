@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 use crate::app::App;
 use errors::Responses;
 
-pub(crate) use errors::{Asked, Conflict, NoSuchConnector, NotAcceptable, NotJson, WithBody};
+pub(crate) use errors::{Asked, Conflict, NoSuchConnector, NotAcceptable, NotJson, Received, WithBody};
 pub(crate) use forms::{
     ConfigInfos, ConfigKeyInfo, ConfigPatch, LevelRequest, NewOffset, OffsetsPatch, Scalar, TaskId,
 };

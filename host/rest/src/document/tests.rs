@@ -59,6 +59,7 @@ async fn all_that_connect_serves_is_described_and_what_else_there_is() {
         GET /connectors/{connector}/sandbox|\
         GET /connector-plugins|GET /connector-plugins/{plugin}/config|\
         PUT /connector-plugins/{plugin}/config/validate|\
+        GET /bulkhead/plugins|PUT /bulkhead/plugins|\
         GET /admin/loggers|GET /admin/loggers/{logger}|PUT /admin/loggers/{logger}|\
         GET /metrics|GET /openapi.json";
     let expected: BTreeSet<_> = expected.split('|').map(str::to_owned).collect();

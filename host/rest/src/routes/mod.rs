@@ -8,6 +8,7 @@ mod loggers;
 #[cfg(test)]
 mod names;
 mod offsets;
+mod plugin_files;
 mod plugins;
 mod root;
 mod sandbox;
@@ -49,6 +50,7 @@ pub(crate) fn regular() -> OpenApiRouter<App> {
         .routes(resource(routes!(plugins::list)))
         .routes(resource(routes!(plugins::config)))
         .routes(resource(routes!(plugins::validate)))
+        .routes(answering(routes!(plugin_files::list, plugin_files::install)))
 }
 
 /// Logging.

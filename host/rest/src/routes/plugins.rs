@@ -21,7 +21,7 @@ use crate::query::{Parameters, is_true};
 
 /// `PluginInfo`.
 #[derive(Serialize, ToSchema)]
-struct PluginInfo<'a> {
+pub(super) struct PluginInfo<'a> {
     class: &'a str,
     #[serde(rename = "type")]
     #[schema(value_type = String)]

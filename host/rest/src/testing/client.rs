@@ -1,16 +1,18 @@
 //! A client of a router of its own, without a socket.
 
 use std::future::pending;
+use std::io;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use bulkhead_model::{ConfigPatch, ConnectorName};
+use futures::stream;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-use super::{MemoryHerder, MemoryLoggers, MemorySandbox};
+use super::{MemoryHerder, MemoryLoggers, MemoryPluginFiles, MemorySandbox};
 use crate::metrics::Metrics;
 use crate::ports::ServerInfo;
 use crate::router::{Interface, Resources};
@@ -21,6 +23,7 @@ use crate::settings::Settings;
 pub(crate) struct Client {
     pub(crate) herder: MemoryHerder,
     pub(crate) sandbox: MemorySandbox,
+    pub(crate) plugin_files: MemoryPluginFiles,
     pub(crate) metrics: Metrics,
     router: Router,
 }
@@ -43,10 +46,11 @@ impl Client {
         let loggers = Arc::new(MemoryLoggers::new());
         let text = str::to_owned;
         let server = ServerInfo { version: text("4.4"), commit: text("c"), kafka_cluster_id: text("k") };
-        let usage = Arc::new(sandbox.clone());
-        let interface = Interface::new(herder.clone(), loggers, server, settings.clone(), usage);
+        let plugin_files = MemoryPluginFiles::default();
+        let (usage, files) = (Arc::new(sandbox.clone()), Arc::new(plugin_files.clone()));
+        let interface = Interface::new(herder.clone(), loggers, server, settings.clone(), usage, files);
         let interface = interface.with_metrics(metrics.clone());
-        Self { herder, sandbox, metrics, router: interface.router(resources) }
+        Self { herder, sandbox, plugin_files, metrics, router: interface.router(resources) }
     }
 
     pub(crate) fn router(&self) -> Router {
@@ -76,12 +80,26 @@ impl Client {
 
     /// With headers as given and no others but `Host`.
     pub(crate) async fn send_with(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        self.exchange(line, headers, Body::from(body.to_owned())).await
+    }
+
+    /// With a body that comes in pieces and may break off.
+    pub(crate) async fn send_pieces<const N: usize>(
+        &self,
+        line: &str,
+        headers: &[(&str, &str)],
+        pieces: [io::Result<&'static str>; N],
+    ) -> Answer {
+        self.exchange(line, headers, Body::from_stream(stream::iter(pieces))).await
+    }
+
+    async fn exchange(&self, line: &str, headers: &[(&str, &str)], body: Body) -> Answer {
         let (method, path) = line.split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(path).header("host", "here:8083");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Body::from(body.to_owned())).unwrap();
+        let request = request.body(body).unwrap();
         let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
         let body = String::from_utf8(to_bytes(body, usize::MAX).await.unwrap().to_vec()).unwrap();
         Answer { status: head.status, headers: head.headers, body }

@@ -13,6 +13,7 @@ use crate::Error;
 
 /// Whoever has a catalogue may keep it; others get the next one.
 pub(crate) struct Installed {
+    pub(super) plugin_path: Vec<PathBuf>,
     pub(super) shelf: Mutex<Shelf>,
     catalog: watch::Sender<Arc<Catalog>>,
     /// Held by the one who hands in a plugin.
@@ -25,15 +26,15 @@ pub struct Changes(watch::Receiver<Arc<Catalog>>);
 impl Installed {
     /// Opens all files of a plugin path.
     pub(crate) async fn open(plugin_path: &[PathBuf], opener: Arc<Opener>) -> Result<Self, Error> {
-        Ok(Self::new(Shelf::open(plugin_path, opener).await?))
-    }
-
-    fn new(shelf: Shelf) -> Self {
+        let shelf = Shelf::open(plugin_path, opener).await?;
         let catalog = shelf.catalog();
-        for BrokenFile { path, reason } in catalog.broken() {
-            tracing::warn!(file = %path.display(), reason, "A plugin file cannot be used.");
-        }
-        Self { catalog: watch::Sender::new(Arc::new(catalog)), shelf: Mutex::new(shelf), door: Arc::default() }
+        warn(&catalog, &Catalog::default());
+        Ok(Self {
+            plugin_path: plugin_path.to_vec(),
+            shelf: Mutex::new(shelf),
+            catalog: watch::Sender::new(Arc::new(catalog)),
+            door: Arc::default(),
+        })
     }
 
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
@@ -54,7 +55,8 @@ impl Installed {
 
     pub(super) fn publish(&self, shelf: &Shelf) -> Arc<Catalog> {
         let catalog = Arc::new(shelf.catalog());
-        self.catalog.send_replace(Arc::clone(&catalog));
+        let before = self.catalog.send_replace(Arc::clone(&catalog));
+        warn(&catalog, &before);
         catalog
     }
 
@@ -68,6 +70,15 @@ impl Installed {
                 installed.look_again().await;
             }
         });
+    }
+}
+
+/// Says what is wrong that wasn't before.
+fn warn(catalog: &Catalog, before: &Catalog) {
+    let known: Vec<_> = before.broken().collect();
+    for broken in catalog.broken().filter(|broken| !known.contains(broken)) {
+        let BrokenFile { path, reason } = broken;
+        tracing::warn!(file = %path.display(), reason, "A plugin file cannot be used.");
     }
 }
 

@@ -52,10 +52,6 @@ impl Shelf {
         Ok(shelf)
     }
 
-    pub(crate) fn plugin_path(&self) -> &[PathBuf] {
-        &self.plugin_path
-    }
-
     pub(crate) fn opener(&self) -> Arc<Opener> {
         Arc::clone(&self.opener)
     }
@@ -137,22 +133,18 @@ impl Shelf {
         if let Some(place) = place {
             self.files.remove(place);
         }
-        log(&found, &opened);
+        if let Ok(component) = &opened {
+            log(component);
+        }
         self.files.push(File { found, opened: opened.map(Arc::new) });
         true
     }
 }
 
-fn log(found: &Found, opened: &Result<Plugins, String>) {
-    let file = found.path.display();
-    match opened {
-        Ok(component) => {
-            let plugins = component.manifest.plugins.iter();
-            let plugins: Vec<_> = plugins.map(|(plugin, _)| format!("{} {}", plugin.name, plugin.version)).collect();
-            tracing::info!(%file, plugins = ?plugins, "A plugin file was taken in.");
-        }
-        Err(reason) => tracing::warn!(%file, reason, "A plugin file cannot be used."),
-    }
+fn log(component: &Plugins) {
+    let plugins = component.manifest.plugins.iter();
+    let plugins: Vec<_> = plugins.map(|(plugin, _)| format!("{} {}", plugin.name, plugin.version)).collect();
+    tracing::info!(file = %component.path.display(), ?plugins, "A plugin file was taken in.");
 }
 
 enum Unread {

@@ -19,6 +19,9 @@ use super::shelf::Shelf;
 use super::{Fault, File, Installed, PluginFile, Plugins, scan};
 use crate::cache;
 
+/// How it is called before it has a name.
+const SHOWN: &str = "upload.wasm";
+
 /// A class name makes this much of a file's name at most.
 const MAX_NAME: usize = 100;
 
@@ -61,7 +64,7 @@ pub enum InstallError {
 impl Upload {
     pub(crate) async fn begin(installed: &Arc<Installed>) -> Result<Self, InstallError> {
         let door = Arc::clone(&installed.door).try_lock_owned().map_err(|_| InstallError::Busy)?;
-        let plugin_path = installed.shelf.lock().await.plugin_path().to_vec();
+        let plugin_path = installed.plugin_path.clone();
         let (file, folder) = blocking(move || first_writable(&plugin_path)).await?;
         let (file, path) = file.into_parts();
         Ok(Self { installed: Arc::clone(installed), file: Handle::from_std(file), path, folder, _door: door })
@@ -83,7 +86,7 @@ impl Upload {
         if let Some(file) = shelf.catalog().files.into_iter().find(|file| file.digest.as_ref() == Some(&digest)) {
             return Ok(Uploaded { file, is_new: false });
         }
-        let opened = shelf.opener().open(self.path.to_path_buf(), bytes, Pace::InBackground).await;
+        let opened = shelf.opener().open(self.folder.join(SHOWN), bytes, Pace::InBackground).await;
         let component = opened.map_err(InstallError::Unusable)?;
         let target = self.folder.join(name(&component));
         let component = Arc::new(Plugins { path: target.clone(), ..component });
