@@ -43,12 +43,16 @@ impl Transform for Raise {
     }
 }
 
+/// True of records whose price was raised.
+#[derive(Config)]
+struct Nothing {}
+
 struct IsRaised;
 
 impl Predicate for IsRaised {
-    type Config = Settings;
+    type Config = Nothing;
 
-    async fn start(_: Settings) -> Result<Self> {
+    async fn start(_: Nothing) -> Result<Self> {
         Ok(Self)
     }
 
@@ -110,7 +114,7 @@ fn an_error_that_is_not_about_data_ends_the_transformation() {
 
 #[test]
 fn a_predicate_answers_for_each_record() {
-    let mut run = PredicateRun::<IsRaised>::start([("by", "0")]);
+    let mut run = PredicateRun::<IsRaised>::start([("by", "unheard of")]);
     let answers = run
         .test(|batch| {
             batch.push("a").value("1");

@@ -2,7 +2,7 @@
 //!
 //! What `bulkhead_sdk::test` does natively and within the author's own language, this does with the
 //! finished component, whatever it was written in: limits, grants, traps and all. Start at [`Kit::open`],
-//! then [`SourceRun`] or [`SinkRun`].
+//! then [`SourceRun`], [`SinkRun`], [`TransformRun`] or [`PredicateRun`].
 //!
 //! ```no_run
 //! use bulkhead_testkit::Kit;
@@ -18,6 +18,7 @@
 
 mod sink;
 mod source;
+mod transform;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub use sink::SinkRun;
 pub use source::SourceRun;
+pub use transform::{PredicateRun, TransformRun};
 
 /// A component file, loaded once for all runs of a test.
 pub struct Kit {
@@ -118,6 +120,16 @@ impl Kit {
         let config = config.into();
         let task = self.only_task(&config)?;
         SinkRun::start(self.inner.clone(), config, task)
+    }
+
+    /// Starts a transformation, with what a configuration would have below its alias; `type` says which.
+    pub fn transform(&self, config: impl Into<RawConfig>) -> Result<TransformRun, Failure> {
+        TransformRun::start(self.inner.clone(), config.into())
+    }
+
+    /// Starts a predicate, in the same way.
+    pub fn predicate(&self, config: impl Into<RawConfig>) -> Result<PredicateRun, Failure> {
+        PredicateRun::start(self.inner.clone(), config.into())
     }
 
     fn only_task(&self, config: &RawConfig) -> Result<RawConfig, Failure> {

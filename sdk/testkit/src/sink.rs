@@ -82,22 +82,27 @@ impl SinkRun {
     fn batch(&self, texts: &[&str]) -> SinkBatch {
         let count = texts.len();
         SinkBatch {
-            records: Batch {
-                count,
-                topics: vec![self.partition.topic.clone()],
-                partition: vec![0; count],
-                keys: Values { encoding: vec![Encoding::None; count], ..Values::default() },
-                values: Values {
-                    encoding: vec![Encoding::Text; count],
-                    len: texts.iter().map(|text| text.len() as u32).collect(),
-                    ..Values::default()
-                },
-                data: texts.concat().into(),
-                ..Batch::default()
-            },
+            records: Batch { partition: vec![0; count], ..records(&self.partition.topic, texts) },
             offset: (self.next..self.next + count as i64).collect(),
             timestamp_type: Vec::new(),
             ..SinkBatch::default()
         }
+    }
+}
+
+/// Records with these values and nothing else.
+pub(crate) fn records(topic: &Arc<str>, texts: &[&str]) -> Batch {
+    let count = texts.len();
+    Batch {
+        count,
+        topics: vec![topic.clone()],
+        keys: Values { encoding: vec![Encoding::None; count], ..Values::default() },
+        values: Values {
+            encoding: vec![Encoding::Text; count],
+            len: texts.iter().map(|text| text.len() as u32).collect(),
+            ..Values::default()
+        },
+        data: texts.concat().into(),
+        ..Batch::default()
     }
 }

@@ -85,3 +85,18 @@ fn a_file_that_is_no_component_is_named() {
     let error = Kit::open(&file).map(drop).unwrap_err().to_string();
     assert!(error.contains("broken.wasm"), "{error}");
 }
+
+#[test]
+fn a_transform_masks_what_its_predicate_finds() {
+    let kit = Kit::open(component("redact_transform.wasm")).unwrap();
+    let texts = ["my pin is 1234", "no number"];
+    let pattern = ("pattern", r"\d{4}");
+    let mut redact = kit.transform([("type", "io.bulkhead.transforms.Redact"), pattern]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(redact.apply_texts(&texts).unwrap(), ["my pin is ***", "no number"]);
+    }
+    let mut mentions = kit.predicate([("type", "Mentions"), pattern]).unwrap();
+    assert_eq!(mentions.test_texts(&texts).unwrap(), [Ok(true), Ok(false)]);
+    let refused = kit.transform([("type", "Redact"), ("pattern", "(")]).err().unwrap();
+    assert!(refused.to_string().contains("pattern"), "{refused}");
+}

@@ -1,4 +1,4 @@
-//! A source and a sink that do on request what no connector should: the key `mode` says what. They show that a worker
+//! A source, a sink, a transform and a predicate that do on request what no plugin should: the key `mode` says what. They show that a worker
 //! survives them. One file for each family of misdeeds; [`source`] and [`sink`] only pick.
 //!
 //! Build it with `cargo build --target wasm32-wasip2 -p bulkhead-test-guests`.
@@ -10,11 +10,14 @@ mod schemas;
 mod sink;
 mod source;
 mod stuck;
+mod transform;
 mod well_behaved;
 
 bulkhead_sdk::export! {
     source "io.bulkhead.test.Hostile" => (source::Hostile, source::HostileTask),
     sink "io.bulkhead.test.HostileSink" => sink::HostileSink,
+    transform "io.bulkhead.test.HostileTransform" => transform::HostileTransform needs { network: ["*:*"], files: read_write },
+    predicate "io.bulkhead.test.HostilePredicate" => transform::HostilePredicate,
 }
 
 /// An enum of modes that is read from the names given here; with `#[derive(Config)]` it is a key like any other.

@@ -5,5 +5,6 @@ mod neighbours;
 mod output;
 mod sink;
 mod stop;
+mod transforms;
 mod versions;
 mod well_behaved;

@@ -16,6 +16,7 @@ const PLUGINS: &[(&str, &str)] = &[
     ("file-source", "file_source.wasm"),
     ("file-sink", "file_sink.wasm"),
     ("generator-source", "generator_source.wasm"),
+    ("redact-transform", "redact_transform.wasm"),
     ("bulkhead-test-guests", "bulkhead_test_guests.wasm"),
 ];
 

@@ -40,6 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("file-source", &["bulkhead-sdk"]),
     ("file-sink", &["bulkhead-sdk"]),
     ("generator-source", &["bulkhead-sdk"]),
+    ("redact-transform", &["bulkhead-sdk"]),
 ];
 
 /// Libraries that only one crate may link, and crates that must stay without a runtime.

@@ -65,9 +65,10 @@ impl Sandbox {
         let grant = grant.map_err(|refusals| first(&prefix(kind, part), refusals))?;
         let limits = self.host.limits(&grant);
         let alias = part.alias.clone();
-        let (role, part) = match kind {
-            PluginKind::Predicate => (Role::Predicate, Part::Predicate(alias)),
-            _ => (Role::Transform, Part::Transform(alias)),
+        let (role, part) = if kind == PluginKind::Predicate {
+            (Role::Predicate, Part::Predicate(alias))
+        } else {
+            (Role::Transform, Part::Transform(alias))
         };
         let start = Start {
             pre: &class.component.pre,

@@ -4,6 +4,8 @@ mod columns;
 mod driver;
 mod record;
 
+#[doc(hidden)]
+pub use driver::{answer_unchecked, tell_unchecked};
 pub use record::TransformRecord;
 
 pub(crate) use driver::{PredicateDriver, TransformDriver};
