@@ -106,7 +106,10 @@ fn what_is_set_changes_and_everything_else_stays() {
 #[test]
 fn an_error_that_is_not_about_data_ends_the_transformation() {
     let mut run = TransformRun::<Raise>::start([("by", "5")]);
-    let error = run.apply(|batch| drop(batch.push("t").value("end"))).unwrap_err();
+    let put_end = |batch: &mut Batch| {
+        batch.push("t").value("end");
+    };
+    let error = run.apply(put_end).unwrap_err();
     assert!(error.to_string().starts_with("record 0 of the batch"), "{error}");
     let missing = TransformRun::<Raise>::try_start([("x", "y")]).unwrap_err();
     assert!(missing.to_string().contains("by"), "{missing}");
@@ -131,7 +134,9 @@ fn schemas_stay_known_from_one_batch_to_the_next() {
     let schema = Schema::record("Order").field("price", Schema::int64());
     let mut run = TransformRun::<Raise>::start([("by", "1")]);
     for price in 0..3_i64 {
-        let fates = run.apply(|batch| drop(batch.push("t").value_struct(&schema, [("price", price.into())])));
+        let fates = run.apply(|batch| {
+            batch.push("t").value_struct(&schema, [("price", price.into())]);
+        });
         assert_eq!(kept(&fates.unwrap()[0]).schema.as_ref(), Some(&schema));
     }
 }
