@@ -8,6 +8,7 @@ use utoipa::openapi::{Components, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::levels::Level;
+use crate::negotiation::WASM;
 use crate::routes::CreateRequest;
 
 /// A text, or what is taken for one as it is written.
@@ -19,6 +20,17 @@ impl PartialSchema for Scalar {
     fn schema() -> RefOr<Schema> {
         let description = "A text; numbers and booleans are taken as they are written.";
         one_of_types([Type::String, Type::Number, Type::Boolean]).description(Some(description)).into()
+    }
+}
+
+/// A component, which is no JSON.
+pub(crate) enum Component {}
+
+impl ToSchema for Component {}
+
+impl PartialSchema for Component {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).content_media_type(WASM).into()
     }
 }
 

@@ -24,7 +24,7 @@ use errors::Responses;
 
 pub(crate) use errors::{Asked, Conflict, NoSuchConnector, NotAcceptable, NotJson, Received, WithBody};
 pub(crate) use forms::{
-    ConfigInfos, ConfigKeyInfo, ConfigPatch, LevelRequest, NewOffset, OffsetsPatch, Scalar, TaskId,
+    Component, ConfigInfos, ConfigKeyInfo, ConfigPatch, LevelRequest, NewOffset, OffsetsPatch, Scalar, TaskId,
 };
 
 /// The text of the document.

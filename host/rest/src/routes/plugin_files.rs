@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::plugins::PluginInfo;
 use crate::app::App;
 use crate::body::Pieces;
-use crate::document::Received;
+use crate::document::{Component, Received};
 use crate::error::{Error, ErrorBody};
 use crate::json::Json;
 use crate::negotiation::check_wasm;
@@ -65,7 +65,7 @@ pub(super) async fn list(State(app): State<App>) -> Response {
 /// `PUT /bulkhead/plugins`: installs a plugin on this worker, which needs no restart for it.
 #[utoipa::path(
     put, path = "/bulkhead/plugins", operation_id = "installPlugin",
-    request_body(content = inline(Vec<u8>), content_type = "application/wasm", description = "A component."),
+    request_body(content = Component, content_type = "application/wasm", description = "A component."),
     responses(
     (status = 200, description = "It was there already.", body = InstalledPlugin<'_>),
     (status = 201, description = "It is installed.", body = InstalledPlugin<'_>),
