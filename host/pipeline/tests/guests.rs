@@ -43,10 +43,10 @@ fn config(lines: &[&str]) -> RawConfig {
         };
         let listed = config.get(list).map_or_else(|| alias.to_owned(), |listed| format!("{listed},{alias}"));
         config.set(list, &listed);
-        config.set(&format!("{list}.{alias}.type"), words.next().unwrap());
+        config.set(format!("{list}.{alias}.type"), words.next().unwrap());
         for word in words {
             let (key, value) = word.split_once('=').unwrap();
-            config.set(&format!("{list}.{alias}.{key}"), value);
+            config.set(format!("{list}.{alias}.{key}"), value);
         }
     }
     config
