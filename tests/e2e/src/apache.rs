@@ -76,11 +76,11 @@ impl Kafka {
 
     /// Starts a standalone worker of Apache's that keeps what it keeps in `dir`, and waits until its REST interface
     /// answers. `extra` are lines of properties; the last of equal keys counts.
-    pub fn start_connect(&self, broker: &Broker, dir: &Path, extra: &str) -> Result<Peer> {
+    pub fn start_connect(&self, bootstrap: &str, dir: &Path, extra: &str) -> Result<Peer> {
         let [port] = free_ports()?;
         fs::create_dir_all(dir)?;
         let properties = dir.join("worker.properties");
-        fs::write(&properties, self.worker_properties(broker, dir, port) + extra)?;
+        fs::write(&properties, self.worker_properties(bootstrap, dir, port) + extra)?;
         let class = "org.apache.kafka.connect.cli.ConnectStandalone";
         let mut process = self.java(&dir.join("connect.log"), class, &[&properties])?;
         process.wait_until("Kafka Connect", |_| Ok(answers(port)))?;
@@ -96,7 +96,7 @@ impl Kafka {
     }
 
     /// What `plugin.path` has to be for the file connectors.
-    pub(crate) fn plugins(&self) -> PathBuf {
+    pub fn plugins(&self) -> PathBuf {
         self.home.join("plugins")
     }
 
@@ -110,11 +110,9 @@ impl Kafka {
     }
 
     fn java(&self, log: &Path, class: &str, arguments: &[&Path]) -> Result<Process> {
-        let out = File::create(log)?;
         let mut command = self.jvm();
-        command.arg(class).args(arguments).stderr(out.try_clone()?).stdout(out);
-        let child = command.spawn().context("`java` could not be started; Java 17 is needed")?;
-        Ok(Process { child, log: log.to_owned() })
+        command.arg(class).args(arguments);
+        Process::start(command, log)
     }
 
     fn jvm(&self) -> Command {
@@ -128,10 +126,10 @@ impl Kafka {
         command
     }
 
-    fn worker_properties(&self, broker: &Broker, dir: &Path, port: u16) -> String {
+    fn worker_properties(&self, bootstrap: &str, dir: &Path, port: u16) -> String {
         format!(
             "\
-bootstrap.servers={}
+bootstrap.servers={bootstrap}
 listeners=HTTP://127.0.0.1:{port}
 plugin.path={}
 key.converter=org.apache.kafka.connect.json.JsonConverter
@@ -139,7 +137,6 @@ value.converter=org.apache.kafka.connect.json.JsonConverter
 offset.flush.interval.ms=5000
 offset.storage.file.filename={}
 ",
-            broker.address(),
             self.plugins().display(),
             dir.join("offsets").display(),
         )
@@ -184,14 +181,22 @@ impl Peer {
 
 /// A JVM of ours; killed when dropped.
 #[derive(Debug)]
-struct Process {
+pub(crate) struct Process {
     child: Child,
     log: PathBuf,
 }
 
 impl Process {
+    /// Starts it, with everything that it says going to `log`.
+    pub(crate) fn start(mut command: Command, log: &Path) -> Result<Self> {
+        let out = File::create(log)?;
+        command.stderr(out.try_clone()?).stdout(out);
+        let child = command.spawn().context("`java` could not be started; Java 17 is needed")?;
+        Ok(Self { child, log: log.to_owned() })
+    }
+
     /// Looks until `ready`, given the log's path, says so; gives up when the process ends.
-    fn wait_until(&mut self, what: &str, ready: impl Fn(&Path) -> Result<bool>) -> Result<()> {
+    pub(crate) fn wait_until(&mut self, what: &str, ready: impl Fn(&Path) -> Result<bool>) -> Result<()> {
         let deadline = Instant::now() + START;
         while !ready(&self.log)? {
             if let Some(status) = self.child.try_wait()? {
@@ -232,9 +237,15 @@ fn download(home: &Path) -> Result<()> {
 
 /// Has Maven put what a project depends on into `home/lib`.
 pub fn fetch_jars(home: &Path, pom: &str) -> Result<()> {
+    maven(home, pom, &["dependency:copy-dependencies", "-DoutputDirectory=lib"])
+}
+
+/// Runs Maven in `home`, on this project.
+pub(crate) fn maven(home: &Path, pom: &str, arguments: &[&str]) -> Result<()> {
     fs::write(home.join("pom.xml"), pom)?;
     let status = Command::new("mvn")
-        .args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "-DoutputDirectory=lib"])
+        .args(["--quiet", "--batch-mode"])
+        .args(arguments)
         .current_dir(home)
         .stdin(Stdio::null())
         .status()
@@ -248,17 +259,20 @@ fn pom() -> String {
         .map(|artifact| dependency("org.apache.kafka", artifact, VERSION));
     let logging =
         ["log4j-slf4j-impl", "log4j-core"].map(|artifact| dependency("org.apache.logging.log4j", artifact, LOG4J));
+    project(&(kafka.concat() + &logging.concat()))
+}
+
+/// A project that is only there to depend on something.
+pub(crate) fn project(dependencies: &str) -> String {
     format!(
         "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n\
          <modelVersion>4.0.0</modelVersion>\n\
-         <groupId>bulkhead</groupId><artifactId>kafka-for-tests</artifactId><version>1</version>\n\
-         <dependencies>\n{}{}</dependencies>\n</project>\n",
-        kafka.concat(),
-        logging.concat()
+         <groupId>bulkhead</groupId><artifactId>for-tests</artifactId><version>1</version>\n\
+         <dependencies>\n{dependencies}</dependencies>\n</project>\n"
     )
 }
 
-fn dependency(group: &str, artifact: &str, version: &str) -> String {
+pub(crate) fn dependency(group: &str, artifact: &str, version: &str) -> String {
     format!(
         "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>\
          <version>{version}</version></dependency>\n"

@@ -7,6 +7,7 @@ pub mod apache;
 mod cache;
 mod cluster;
 mod rest;
+pub mod schema_registry;
 mod topics;
 mod worker;
 

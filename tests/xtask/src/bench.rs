@@ -120,7 +120,7 @@ pub fn worker(peer: Peer) -> anyhow::Result<()> {
         Peer::None => None,
         Peer::Apache => {
             let folder = folder.path().join("apache");
-            Some(kafka.start_connect(&broker, &folder, "")?)
+            Some(kafka.start_connect(&broker.address(), &folder, "")?)
         }
     };
     // The first round warms both up; of the next three the figures are to be compared.
