@@ -66,11 +66,12 @@ impl Fields {
         self.set.iter().position(|(other, _)| *other == field)
     }
 
-    /// Milliseconds since 1970. What is not set is that of 1970-01-01T00:00:00Z.
+    /// Milliseconds since 1970. What is not set is that of 1970-01-01T00:00:00Z. Beyond what 64 bits hold it goes round,
+    /// as in Java.
     pub(super) fn millis(&self) -> i64 {
         let minutes = self.hour() * 60 + self.get(Field::Minute).unwrap_or(0) - self.get(Field::Zone).unwrap_or(0);
         let seconds = minutes * 60 + self.get(Field::Second).unwrap_or(0);
-        self.day() * 86_400_000 + seconds * 1000 + self.get(Field::Milli).unwrap_or(0)
+        self.day().wrapping_mul(86_400_000).wrapping_add(seconds * 1000 + self.get(Field::Milli).unwrap_or(0))
     }
 
     fn hour(&self) -> i64 {

@@ -131,14 +131,16 @@ fn literal<'a>(pattern: &'a str, parts: &mut Vec<Part>) -> Result<&'a str, Illeg
 }
 
 /// Reads up to the closing quote; two quotes are one that doesn't close.
-fn unquote<'a>(quoted: &'a str, text: &mut String) -> Result<&'a str, IllegalPattern> {
-    let (content, rest) = quoted.split_once('\'').ok_or(IllegalPattern::Quote)?;
-    text.push_str(content);
-    match rest.strip_prefix('\'') {
-        Some(more) => {
-            text.push('\'');
-            unquote(more, text)
+fn unquote<'a>(mut quoted: &'a str, text: &mut String) -> Result<&'a str, IllegalPattern> {
+    loop {
+        let (content, rest) = quoted.split_once('\'').ok_or(IllegalPattern::Quote)?;
+        text.push_str(content);
+        match rest.strip_prefix('\'') {
+            Some(more) => {
+                text.push('\'');
+                quoted = more;
+            }
+            None => return Ok(rest),
         }
-        None => Ok(rest),
     }
 }

@@ -78,3 +78,17 @@ fn unknown_letters_are_refused() {
     assert!(DateFormat::new("'open").is_err());
     assert!(DateFormat::new("XXXX").is_err());
 }
+
+#[test]
+fn years_that_no_moment_is_in_do_no_harm() {
+    for text in ["2147483647", "-2147483647"] {
+        assert!(parse("y", text).is_some());
+    }
+}
+
+#[test]
+fn a_quoted_text_may_have_quotes_without_end() {
+    let quotes = "''".repeat(1_000_000);
+    let format = DateFormat::new(&format!("'x{quotes}'")).unwrap();
+    assert_eq!(format.format(NOW).len(), 1_000_001);
+}
