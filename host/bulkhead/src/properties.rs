@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bulkhead_model::RawConfig;
-use java_properties::PropertiesIter;
+use bulkhead_worker::properties;
 
 /// A file of properties that can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -24,17 +24,10 @@ pub fn read(path: &Path) -> Result<RawConfig, PropertiesFileError> {
 /// Parses the text of a file. Java takes the bytes for ISO-8859-1; files in UTF-8 are so common, and
 /// mean something so different under that reading, that text which is valid UTF-8 is taken as such.
 pub fn parse(bytes: &[u8]) -> Result<RawConfig, String> {
-    let encoding = match std::str::from_utf8(bytes) {
-        Ok(_) => encoding_rs::UTF_8,
-        Err(_) => encoding_rs::WINDOWS_1252,
-    };
-    let mut config = RawConfig::new();
-    let outcome = PropertiesIter::new_with_encoding(bytes, encoding).read_into(|key, value| config.set(key, value));
-    outcome.map_err(|error| match error.line_number() {
-        Some(line) => format!("line {line}: {error}"),
-        None => error.to_string(),
-    })?;
-    Ok(config)
+    match std::str::from_utf8(bytes) {
+        Ok(text) => properties::parse(text),
+        Err(_) => properties::parse(&bytes.iter().copied().map(char::from).collect::<String>()),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod actor;
 mod connector;
 mod missing;
 mod offsets;
+pub mod properties;
 pub mod providers;
 mod resolve;
 mod running;

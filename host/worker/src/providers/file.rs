@@ -5,10 +5,10 @@ use std::path::Path;
 
 use bulkhead_model::RawConfig;
 use bulkhead_model::config::Answer;
-use java_properties::PropertiesIter;
 
 use super::allowed::AllowedPaths;
 use super::{Keys, Provider, read};
+use crate::properties;
 
 pub(super) struct File {
     allowed: AllowedPaths,
@@ -32,10 +32,6 @@ impl Provider for File {
 }
 
 fn properties(file: &Path) -> Option<BTreeMap<String, String>> {
-    let text = read(file)?;
-    let mut properties = BTreeMap::new();
-    PropertiesIter::new_with_encoding(text.as_bytes(), encoding_rs::UTF_8)
-        .read_into(|key, value| drop(properties.insert(key, value)))
-        .ok()?;
-    Some(properties)
+    let properties = properties::parse(&read(file)?).ok()?;
+    Some(properties.into_iter().collect())
 }
