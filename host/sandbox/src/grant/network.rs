@@ -152,6 +152,8 @@ fn parse_host(text: &str) -> Option<HostPattern> {
     if text == "*" {
         return Some(HostPattern::Any);
     }
+    // Names are looked up without the dot that may end them.
+    let text = text.trim_end_matches('.');
     if let Some(range) = parse_range(text) {
         return Some(range);
     }

@@ -153,3 +153,15 @@ fn names_and_addresses_are_told_apart() {
     assert!(!allows("10.0.0.0/8:*", "11.0.0.1", 9));
     assert!(!allows("db:5432", "10.0.0.1", 5432));
 }
+
+#[test]
+fn a_name_may_end_in_the_dot_of_the_root() {
+    for (written, shown) in [("db.example.com.:1", "db.example.com:1"), ("*.example.com.:*", "*.example.com:*")] {
+        let rule: NetworkRule = written.parse().unwrap();
+        assert_eq!(rule.to_string(), shown);
+        assert!(rule.covers(&rule));
+    }
+    for none in [".:1", "*.:1", "*..:*"] {
+        assert!(none.parse::<NetworkRule>().is_err(), "{none}");
+    }
+}
