@@ -5,9 +5,12 @@
 
 mod dial;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod oauth;
 mod sasl;
 mod scram;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -76,7 +79,7 @@ impl Connection {
     pub(crate) async fn call<R: Request>(&mut self, request: &R, limit: Duration) -> Result<R::Response, Error> {
         let version = self.version::<R>()?;
         let mut answer = self.exchange(request, version, limit).await?;
-        frame::decode::<R::Response>(&mut answer, version).map_err(|problem| self.malformed(problem))
+        frame::decode::<R>(&mut answer, version).map_err(|problem| self.malformed(problem))
     }
 
     /// The body of the answer, its header taken off.

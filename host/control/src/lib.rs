@@ -15,3 +15,9 @@ pub use admin::{Admin, BrokerNode, Cluster, Isolation, Position};
 pub use connection::{ClientSettings, Token, TokenProvider};
 pub use error::Error;
 pub use group::{Group, GroupEvent, GroupHandle, GroupSettings, Protocol};
+
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::connection::fuzzing::answers;
+}

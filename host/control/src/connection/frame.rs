@@ -7,6 +7,8 @@ use kafka_protocol::messages::{RequestHeader, ResponseHeader};
 use kafka_protocol::protocol::{Decodable, Encodable, HeaderVersion, Request, StrBytes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use super::shape::Shape;
+
 /// Largest answer that is read. Groups of thousands of members stay far below; what isn't Kafka at all (an HTTP
 /// server's text, read as a length) is far above.
 const MAX_FRAME: u32 = 64 << 20;
@@ -60,6 +62,9 @@ pub(super) fn body<R: Request>(mut answer: Bytes, version: i16, correlation: i32
     Ok(answer)
 }
 
-pub(super) fn decode<M: Decodable>(body: &mut Bytes, version: i16) -> Result<M, String> {
-    M::decode(body, version).map_err(|error| error.to_string())
+pub(super) fn decode<R: Request>(body: &mut Bytes, version: i16) -> Result<R::Response, String> {
+    if let Some(shape) = Shape::of_answer(R::KEY) {
+        shape.check(body, version)?;
+    }
+    R::Response::decode(body, version).map_err(|error| error.to_string())
 }

@@ -60,7 +60,7 @@ async fn ask(
     let mut body = connection.exchange(request, version, limit).await?;
     let refused = body.starts_with(&ResponseError::UnsupportedVersion.code().to_be_bytes());
     let form = if refused { 0 } else { version };
-    frame::decode(&mut body, form).map_err(|problem| connection.malformed(problem))
+    frame::decode::<ApiVersionsRequest>(&mut body, form).map_err(|problem| connection.malformed(problem))
 }
 
 /// For messages.
