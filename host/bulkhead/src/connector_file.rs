@@ -31,7 +31,7 @@ pub fn read(path: &Path) -> Result<ConnectorFile, ConnectorFileError> {
     parse(&bytes).map_err(|message| ConnectorFileError::Unusable { path: path.to_owned(), message })
 }
 
-fn parse(bytes: &[u8]) -> Result<ConnectorFile, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<ConnectorFile, String> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if text.trim_ascii_start().starts_with(b"{") {
         let members = serde_json::from_slice(text).map_err(|error| format!("it is not valid JSON: {error}"))?;

@@ -47,7 +47,7 @@ impl Bundle {
         Self::parse(files::text(&bytes)).map_err(|message| files::unusable(file, message))
     }
 
-    fn parse(text: &[u8]) -> Result<Self, String> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Self, String> {
         let header: Header = serde_json::from_slice(text).map_err(|error| format!("it is no bundle: {error}"))?;
         match header.format.as_deref() {
             Some(FORMAT) => serde_json::from_slice(text).map_err(|error| error.to_string()),

@@ -66,7 +66,7 @@ struct CreateRequest {
     offsets: Option<Vec<Box<RawValue>>>,
 }
 
-fn from_json(text: &[u8]) -> Result<Request, String> {
+pub(crate) fn from_json(text: &[u8]) -> Result<Request, String> {
     let members: Map<String, Value> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     if !members.get("config").is_some_and(Value::is_object) {
         return Ok(from_config(members));

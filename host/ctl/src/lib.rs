@@ -14,6 +14,9 @@ mod commands;
 mod creation;
 mod error;
 mod files;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod terminal;
 #[cfg(test)]
 mod testing;

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod clients;
 mod demo;
+mod fuzz;
 mod openapi;
 mod prerequisites;
 mod python;
@@ -24,6 +25,8 @@ cargo xtask bench assignor | transforms | instantiate | boundary | startup | wor
     figures, on this machine; --peer measures Apache Kafka Connect beside it
 cargo xtask sim [--seeds N | --seed N]
     a simulated cluster, with so many seeds or with one of them and all that happens in it
+cargo xtask fuzz [TARGET] [--seconds N]
+    the fuzz targets, or one of them, for ten minutes or so many seconds each; needs cargo-fuzz
 cargo xtask openapi
     requests made from GET /openapi.json, by Schemathesis; the worker and the plugins must have been built
 cargo xtask clients [--record]
@@ -33,6 +36,8 @@ cargo xtask guests
     compile the example and test plugins to target/plugins
 cargo xtask tidy
     check which crate depends on which";
+
+const FUZZ_SECONDS: &str = "600";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,6 +54,10 @@ fn main() -> ExitCode {
         ["sim"] => test::simulate(None),
         ["sim", "--seeds", count] => test::simulate(Some(("SIM_SEEDS", *count))),
         ["sim", "--seed", seed] => test::simulate(Some(("SIM_SEED", *seed))),
+        ["fuzz"] => fuzz::run(None, FUZZ_SECONDS),
+        ["fuzz", "--seconds", seconds] => fuzz::run(None, seconds),
+        ["fuzz", target] => fuzz::run(Some(*target), FUZZ_SECONDS),
+        ["fuzz", target, "--seconds", seconds] => fuzz::run(Some(*target), seconds),
         ["openapi"] => openapi::run(),
         ["clients"] => clients::run(clients::Goal::Compare),
         ["clients", "--record"] => clients::run(clients::Goal::Record),

@@ -1,0 +1,1 @@
+../../../host/sandbox/src/grant.rs
