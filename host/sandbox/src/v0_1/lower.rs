@@ -15,12 +15,12 @@ use super::wit::types;
 pub(crate) struct Records {
     count: u32,
     topics: Vec<Arc<str>>,
-    schemas: Vec<types::SchemaDef>,
+    pub(super) schemas: Vec<types::SchemaDef>,
     topic: Vec<u32>,
     partition: Vec<i32>,
     timestamp: Vec<i64>,
     keys: Column,
-    values: Column,
+    pub(super) values: Column,
     #[component(name = "header-count")]
     header_count: Vec<u32>,
     #[component(name = "header-keys")]
@@ -36,7 +36,7 @@ pub(crate) struct Records {
 #[component(record)]
 pub(crate) struct Column {
     encoding: Vec<u8>,
-    schema: Vec<u32>,
+    pub(super) schema: Vec<u32>,
     len: Vec<u32>,
 }
 
