@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bulkhead_model::Instance;
-use bulkhead_rest::{InstanceLimits, InstanceUsage, SandboxView};
-use bulkhead_sandbox::Sandbox;
+use bulkhead_rest::{InstanceLimits, InstanceUsage, PartKind, PartUsage, SandboxView};
+use bulkhead_sandbox::{InstanceStats, Part, Sandbox};
 
 /// The sandbox of this worker.
 pub struct SandboxUsage(pub Arc<Sandbox>);
@@ -12,17 +12,31 @@ pub struct SandboxUsage(pub Arc<Sandbox>);
 impl SandboxView for SandboxUsage {
     fn usage(&self, instance: &Instance) -> Option<InstanceUsage> {
         let stats = self.0.instance(instance)?;
-        Some(InstanceUsage {
-            memory_bytes: stats.memory,
-            // The memory of a component never shrinks.
-            peak_memory_bytes: stats.memory,
-            cpu: stats.cpu,
-            dropped_log_lines: stats.dropped_log_lines,
-            limits: InstanceLimits {
-                memory_bytes: stats.memory_limit,
-                call_timeout: stats.call_timeout,
-                cpu_burst: stats.cpu_burst,
-            },
-        })
+        let parts = self.0.parts(instance).iter().filter_map(part).collect();
+        Some(InstanceUsage { parts, ..usage(&stats) })
+    }
+}
+
+fn part(stats: &InstanceStats) -> Option<PartUsage> {
+    let (kind, alias) = match stats.part.as_ref()? {
+        Part::Transform(alias) => (PartKind::Transform, alias),
+        Part::Predicate(alias) => (PartKind::Predicate, alias),
+    };
+    Some(PartUsage { kind, alias: alias.clone(), plugin: stats.plugin.clone(), usage: usage(stats) })
+}
+
+fn usage(stats: &InstanceStats) -> InstanceUsage {
+    InstanceUsage {
+        memory_bytes: stats.memory,
+        // The memory of a component never shrinks.
+        peak_memory_bytes: stats.memory,
+        cpu: stats.cpu,
+        dropped_log_lines: stats.dropped_log_lines,
+        limits: InstanceLimits {
+            memory_bytes: stats.memory_limit,
+            call_timeout: stats.call_timeout,
+            cpu_burst: stats.cpu_burst,
+        },
+        parts: Vec::new(),
     }
 }

@@ -44,8 +44,8 @@ pub use forward::Client;
 pub use levels::{Level, LevelTable, UnknownLevel, apply_level};
 pub use metrics::Metrics;
 pub use ports::{
-    BoxFuture, HerderHandle, Installed, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, PluginFile, PluginFiles,
-    PluginUpload, SandboxView, ServerInfo, UploadError,
+    BoxFuture, HerderHandle, Installed, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, PartKind, PartUsage,
+    PluginFile, PluginFiles, PluginUpload, SandboxView, ServerInfo, UploadError,
 };
 pub use router::{Interface, Resources};
 pub use server::{BindError, bind, serve};

@@ -55,6 +55,25 @@ pub struct InstanceUsage {
     /// Log lines that were dropped because there were too many.
     pub dropped_log_lines: u64,
     pub limits: InstanceLimits,
+    /// What a task has beside itself.
+    pub parts: Vec<PartUsage>,
+}
+
+/// A transform or predicate of a plugin, in an instance of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartUsage {
+    pub kind: PartKind,
+    pub alias: String,
+    /// Class of the plugin.
+    pub plugin: String,
+    pub usage: InstanceUsage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PartKind {
+    Transform,
+    Predicate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

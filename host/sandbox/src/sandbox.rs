@@ -93,6 +93,11 @@ impl Sandbox {
         self.host.instances()
     }
 
+    /// The transforms and predicates of a task that have an instance now.
+    pub fn parts(&self, instance: &Instance) -> Vec<InstanceStats> {
+        self.host.parts(instance)
+    }
+
     /// A connector or task, if it has an instance now.
     pub fn instance(&self, instance: &Instance) -> Option<InstanceStats> {
         self.host.instance(instance)

@@ -37,7 +37,7 @@ pub struct InstanceStats {
 }
 
 /// What a task has beside itself, in an instance of its own; by alias.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Transform(String),
     Predicate(String),

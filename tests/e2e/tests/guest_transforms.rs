@@ -82,6 +82,17 @@ fn records_are_redacted_on_both_sides_where_the_predicate_says_so() {
     let lines = || fs::read_to_string(&out).ok().filter(|text| text.lines().count() == 3 && text.ends_with('\n'));
     let text = eventually("three lines arrive", SOON, lines).unwrap();
     assert_eq!(text, "card *** of A.\nbox 2222 of B.\ncard *** of C.\n");
+
+    // Each is in a sandbox of its own, until its task is gone.
+    let parts = |connector: &str| {
+        let sandbox = case.worker.rest.must("GET", &format!("/connectors/{connector}/sandbox"), None).unwrap();
+        let parts = sandbox["tasks"][0]["parts"].as_array().cloned().unwrap_or_default();
+        parts.iter().map(|part| format!("{} {} {}", part["kind"], part["alias"], part["plugin"])).collect::<Vec<_>>()
+    };
+    let mask = format!(r#""transform" "mask" "{REDACT}""#);
+    let cards = format!(r#""predicate" "cards" "{MENTIONS}""#);
+    assert_eq!(parts("filestreamsource"), [mask.clone(), cards]);
+    assert_eq!(parts("filestreamsink"), [mask]);
 }
 
 #[test]

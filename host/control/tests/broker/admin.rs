@@ -39,7 +39,7 @@ async fn offsets_are_listed_under_both_isolation_levels() {
 async fn a_topic_that_does_not_come_is_named() {
     let Some(broker) = broker() else { return };
     let mut settings = client(&broker);
-    settings.request_timeout = std::time::Duration::from_millis(700);
+    settings.request_timeout = std::time::Duration::from_secs(5);
     let missing = [TopicPartition::new("no-such-topic", 3)];
     let error = Admin::new(settings).unwrap().offsets(&missing, Position::Latest, Isolation::ReadCommitted).await;
     let error = error.unwrap_err();

@@ -11,7 +11,7 @@ use crate::document::NoSuchConnector;
 use crate::error::Error;
 use crate::json::Json;
 use crate::path::Connector;
-use crate::ports::{InstanceLimits, InstanceUsage};
+use crate::ports::{InstanceLimits, InstanceUsage, PartKind, PartUsage};
 use crate::seen::{Seen, instances};
 
 #[derive(Serialize, ToSchema)]
@@ -44,6 +44,23 @@ struct SandboxState<'a> {
     #[schema(value_type = Option<u64>)]
     cpu_ms: Option<u128>,
     dropped_log_lines: Option<u64>,
+    /// Transforms and predicates of plugins, each in a sandbox of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<SandboxPart<'a>>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct SandboxPart<'a> {
+    kind: PartKind,
+    /// Its name in the connector's configuration.
+    alias: &'a str,
+    plugin: &'a str,
+    limits: SandboxLimits,
+    memory: SandboxMemory,
+    /// CPU time so far.
+    #[schema(value_type = u64)]
+    cpu_ms: u128,
+    dropped_log_lines: u64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -102,6 +119,21 @@ impl<'a> From<&'a Seen<'a>> for SandboxState<'a> {
             memory: usage.map(SandboxMemory::from),
             cpu_ms: usage.map(|usage| usage.cpu.as_millis()),
             dropped_log_lines: usage.map(|usage| usage.dropped_log_lines),
+            parts: usage.iter().flat_map(|usage| &usage.parts).map(SandboxPart::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a PartUsage> for SandboxPart<'a> {
+    fn from(PartUsage { kind, alias, plugin, usage }: &'a PartUsage) -> Self {
+        Self {
+            kind: *kind,
+            alias,
+            plugin,
+            limits: SandboxLimits::from(&usage.limits),
+            memory: SandboxMemory::from(usage),
+            cpu_ms: usage.cpu.as_millis(),
+            dropped_log_lines: usage.dropped_log_lines,
         }
     }
 }
@@ -154,6 +186,24 @@ mod tests {
                 "limits": {"memory_bytes": 64, "call_timeout_ms": 30_000, "cpu_burst_ms": 10_000},
                 "memory": {"now_bytes": 20, "peak_bytes": 40}, "cpu_ms": 1_500, "dropped_log_lines": 7,
             })
+        );
+    }
+
+    #[tokio::test]
+    async fn a_task_shows_the_transforms_that_it_has_beside_itself() {
+        let client = Client::with_connector("a").await;
+        client.herder.show_connector_with_tasks("a", 1);
+        let (alias, plugin) = ("mask".to_owned(), "org.example.Mask".to_owned());
+        let part = PartUsage { kind: PartKind::Transform, alias, plugin, usage: usage() };
+        let task = Instance::Task(ConnectorName::new("a").task(0));
+        client.sandbox.run(task, InstanceUsage { parts: vec![part], ..usage() });
+        assert_eq!(
+            show(&client).await["tasks"][0]["parts"],
+            json!([{
+                "kind": "transform", "alias": "mask", "plugin": "org.example.Mask",
+                "limits": {"memory_bytes": 64, "call_timeout_ms": 30_000, "cpu_burst_ms": 10_000},
+                "memory": {"now_bytes": 20, "peak_bytes": 40}, "cpu_ms": 1_500, "dropped_log_lines": 7,
+            }])
         );
     }
 

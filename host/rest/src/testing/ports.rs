@@ -142,5 +142,6 @@ pub(crate) fn usage() -> InstanceUsage {
             call_timeout: Duration::from_secs(30),
             cpu_burst: Duration::from_secs(10),
         },
+        parts: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! What instances have in common: threads, memory budget, offsets; and who is there now.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -159,6 +159,20 @@ impl Host {
         let instances = self.instances.lock();
         let same = instances.values().filter(|shared| shared.instance == *instance && shared.part.is_none());
         same.max_by_key(|shared| shared.life).map(|shared| shared.stats())
+    }
+
+    /// What a task has beside itself, by alias; of several under one alias the one that was born last.
+    pub(crate) fn parts(&self, instance: &Instance) -> Vec<InstanceStats> {
+        let instances = self.instances.lock();
+        let mut newest = BTreeMap::new();
+        for shared in instances.values().filter(|shared| shared.instance == *instance) {
+            let Some(part) = &shared.part else { continue };
+            let known = newest.entry(part).or_insert(shared);
+            if known.life < shared.life {
+                *known = shared;
+            }
+        }
+        newest.values().map(|shared| shared.stats()).collect()
     }
 }
 
