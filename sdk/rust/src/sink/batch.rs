@@ -58,6 +58,7 @@ impl SinkBatch {
         &self.batch.records
     }
 
+    #[inline]
     fn payload(&self, values: &Values, row: usize, start: usize, len: usize) -> Payload<'_> {
         Payload {
             encoding: values.encoding.get(row).copied().unwrap_or(BYTES),
@@ -88,6 +89,7 @@ pub struct Iter<'a> {
 impl<'a> Iterator for Iter<'a> {
     type Item = SinkRecord<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<SinkRecord<'a>> {
         if self.row == self.batch.len() {
             return None;
@@ -155,6 +157,7 @@ impl<'a> SinkRecord<'a> {
     }
 
     /// Its offset in the partition.
+    #[inline]
     pub fn offset(&self) -> i64 {
         cell(&self.batch.batch.offset, self.row, 0)
     }
@@ -190,11 +193,13 @@ impl<'a> SinkRecord<'a> {
     }
 
     /// Its key.
+    #[inline]
     pub fn key(&self) -> Payload<'a> {
         self.batch.payload(&self.batch.records().keys, self.row, self.start, self.key_len)
     }
 
     /// Its value.
+    #[inline]
     pub fn value(&self) -> Payload<'a> {
         self.batch.payload(&self.batch.records().values, self.row, self.start + self.key_len, self.value_len)
     }
@@ -215,6 +220,7 @@ impl<'a> SinkRecord<'a> {
         self.batch.batch.id
     }
 
+    #[inline]
     fn header_count(&self) -> usize {
         cell(&self.batch.records().header_count, self.row, 0) as usize
     }

@@ -26,6 +26,7 @@ impl<T: Copy + PartialEq> Column<T> {
     }
 
     /// Sets a row's value; rows left out before it get the default.
+    #[inline]
     pub(crate) fn set(&mut self, row: usize, value: T, expected_rows: usize) {
         if let Some(present) = self.values.get_mut(row) {
             *present = value;
@@ -63,12 +64,14 @@ impl Values {
         Self { encoding: Column::new(encoding::NONE), schema: Column::new(0), len: Column::new(0) }
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, row: usize, encoding: u8, len: usize, expected_rows: usize) {
         let len = u32::try_from(len).expect("a component's memory, and so each length in it, is below 4 GiB");
         self.encoding.set(row, encoding, expected_rows);
         self.len.set(row, len, expected_rows);
     }
 
+    #[inline]
     pub(crate) fn set_schema(&mut self, row: usize, schema: u32, expected_rows: usize) {
         self.schema.set(row, schema, expected_rows);
     }
@@ -94,6 +97,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    #[inline]
     pub(crate) fn place(&mut self, text: &str) -> u32 {
         if self.texts.get(self.last).is_none_or(|last| last != text) {
             self.last = self.places.get(text).copied().unwrap_or_else(|| self.add(text));
