@@ -35,13 +35,7 @@ impl Error {
 
     /// The message and those of its causes, in one line.
     pub fn explain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
-        text
+        bulkhead_model::with_causes(self)
     }
 
     /// Whether asking again can't help: the broker, or TLS, or a setting said no.

@@ -4,6 +4,7 @@
 //! Start at [`name`] and [`state`]; [`config`] is what REST shows and validates; [`value`] is
 //! Connect's data model. **Invariant:** nothing here waits, reads a clock, opens a file or logs.
 
+mod causes;
 pub mod config;
 pub mod name;
 pub mod offset;
@@ -13,6 +14,7 @@ pub mod state;
 pub mod value;
 pub mod work;
 
+pub use causes::with_causes;
 pub use config::{ConfigPatch, RawConfig};
 pub use name::{ConnectorName, Instance, TaskId, WorkerId};
 pub use state::{State, TargetState};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bulkhead_model::config::Password;
+use bulkhead_model::with_causes;
 use bulkhead_pipeline::ports::{ClientError, RegistryError, RegistryLogin, RegistrySettings};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
@@ -116,10 +117,10 @@ impl Client {
             base.join(&question.path).parse().map_err(|_| RegistryError::Refused(format!("{about}: no URL")))?;
         *request.headers_mut() = headers.clone();
         let answer = async {
-            let answer = self.http.request(request).await.map_err(|error| failed(&explain(&error)))?;
+            let answer = self.http.request(request).await.map_err(|error| failed(&with_causes(&error)))?;
             let status = answer.status();
             let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-            Ok((status, body.map_err(|error| failed(&explain(&*error)))?.to_bytes()))
+            Ok((status, body.map_err(|error| failed(&with_causes(&*error)))?.to_bytes()))
         };
         let limit = self.settings.connect_timeout.saturating_add(self.settings.read_timeout);
         let limit = if self.settings.read_timeout.is_zero() { Duration::MAX } else { limit };
@@ -189,15 +190,4 @@ fn refused(about: &str, status: StatusCode, body: &[u8]) -> RegistryError {
         408 | 429 | 500..=599 => RegistryError::Retriable(text),
         _ => RegistryError::Refused(text),
     }
-}
-
-/// The whole chain of causes: the first of them says little more than that there are others.
-fn explain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut reason = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let _ = write!(reason, ": {error}");
-        cause = error.source();
-    }
-    reason
 }

@@ -1,12 +1,11 @@
 //! Requests to other workers.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use bulkhead_herder::api::{ForwardError, Signature};
-use bulkhead_model::ConnectorName;
+use bulkhead_model::{ConnectorName, with_causes};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -115,7 +114,7 @@ impl Client {
         *request.uri_mut() = url.clone();
         *request.headers_mut() = headers;
         let answer = self.0.request(request).await.map_err(|error| match error.is_connect() {
-            true => ClientError::Unreachable { url: url.clone(), reason: explain(&error) },
+            true => ClientError::Unreachable { url: url.clone(), reason: with_causes(&error) },
             false => io(&url, &error),
         })?;
         let (head, body) = answer.into_parts();
@@ -189,18 +188,7 @@ fn signature_headers(signature: Option<&Signature>) -> Option<HeaderMap> {
 }
 
 fn io(url: &Uri, error: &(dyn std::error::Error + 'static)) -> ClientError {
-    ClientError::Io { url: url.clone(), reason: explain(error) }
-}
-
-/// The whole chain of causes: the first of them says little more than that there are others.
-fn explain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut reason = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let _ = write!(reason, ": {error}");
-        cause = error.source();
-    }
-    reason
+    ClientError::Io { url: url.clone(), reason: with_causes(error) }
 }
 
 #[cfg(test)]
