@@ -11,9 +11,11 @@ pub struct SandboxUsage(pub Arc<Sandbox>);
 
 impl SandboxView for SandboxUsage {
     fn usage(&self, instance: &Instance) -> Option<InstanceUsage> {
-        let stats = self.0.instance(instance)?;
-        let parts = self.0.parts(instance).iter().filter_map(part).collect();
-        Some(InstanceUsage { parts, ..usage(&stats) })
+        self.0.instance(instance).as_ref().map(usage)
+    }
+
+    fn parts(&self, instance: &Instance) -> Vec<PartUsage> {
+        self.0.parts(instance).iter().filter_map(part).collect()
     }
 }
 
@@ -37,6 +39,5 @@ fn usage(stats: &InstanceStats) -> InstanceUsage {
             call_timeout: stats.call_timeout,
             cpu_burst: stats.cpu_burst,
         },
-        parts: Vec::new(),
     }
 }

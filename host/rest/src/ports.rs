@@ -42,6 +42,9 @@ pub trait SandboxView: Send + Sync + 'static {
     /// None if the instance doesn't run here. It is asked for every instance at each scrape of `/metrics`,
     /// and must not wait.
     fn usage(&self, instance: &Instance) -> Option<InstanceUsage>;
+
+    /// What a task of this worker has beside itself; must not wait.
+    fn parts(&self, instance: &Instance) -> Vec<PartUsage>;
 }
 
 /// What an instance has, and how much of it it takes.
@@ -55,8 +58,6 @@ pub struct InstanceUsage {
     /// Log lines that were dropped because there were too many.
     pub dropped_log_lines: u64,
     pub limits: InstanceLimits,
-    /// What a task has beside itself.
-    pub parts: Vec<PartUsage>,
 }
 
 /// A transform or predicate of a plugin, in an instance of its own.

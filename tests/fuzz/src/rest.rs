@@ -13,8 +13,8 @@ use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::work::{self, Command, OffsetsOutcome, Validation};
 use bulkhead_model::{Instance, WorkerId};
 use bulkhead_rest::{
-    BoxFuture, HerderHandle, Installed, InstanceUsage, Interface, Level, LevelTable, LoggerLevel, Loggers, PluginFile,
-    PluginFiles, PluginUpload, Resources, SandboxView, ServerInfo, UploadError,
+    BoxFuture, HerderHandle, Installed, InstanceUsage, Interface, Level, LevelTable, LoggerLevel, Loggers, PartUsage,
+    PluginFile, PluginFiles, PluginUpload, Resources, SandboxView, ServerInfo, UploadError,
 };
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
@@ -279,6 +279,10 @@ struct Empty;
 impl SandboxView for Empty {
     fn usage(&self, _: &Instance) -> Option<InstanceUsage> {
         None
+    }
+
+    fn parts(&self, _: &Instance) -> Vec<PartUsage> {
+        Vec::new()
     }
 }
 

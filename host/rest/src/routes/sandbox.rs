@@ -46,15 +46,15 @@ struct SandboxState<'a> {
     dropped_log_lines: Option<u64>,
     /// Transforms and predicates of plugins, each in a sandbox of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<SandboxPart<'a>>,
+    parts: Vec<SandboxPart>,
 }
 
 #[derive(Serialize, ToSchema)]
-struct SandboxPart<'a> {
+struct SandboxPart {
     kind: PartKind,
     /// Its name in the connector's configuration.
-    alias: &'a str,
-    plugin: &'a str,
+    alias: String,
+    plugin: String,
     limits: SandboxLimits,
     memory: SandboxMemory,
     /// CPU time so far.
@@ -95,7 +95,10 @@ pub(super) async fn show(State(app): State<App>, Connector(name): Connector) -> 
     let condition = idle.then_some(NO_TASKS);
     let (connector, tasks) = match seen.split_first() {
         Some((connector, tasks)) => {
-            (Some(SandboxState::from(connector)), tasks.iter().map(SandboxState::from).collect())
+            let parts =
+                |task: &Seen<'_>| app.sandbox().parts(&task.instance).into_iter().map(SandboxPart::from).collect();
+            let with_parts = |task| SandboxState { parts: parts(task), ..SandboxState::from(task) };
+            (Some(SandboxState::from(connector)), tasks.iter().map(with_parts).collect())
         }
         None => (None, Vec::new()),
     };
@@ -119,19 +122,19 @@ impl<'a> From<&'a Seen<'a>> for SandboxState<'a> {
             memory: usage.map(SandboxMemory::from),
             cpu_ms: usage.map(|usage| usage.cpu.as_millis()),
             dropped_log_lines: usage.map(|usage| usage.dropped_log_lines),
-            parts: usage.iter().flat_map(|usage| &usage.parts).map(SandboxPart::from).collect(),
+            parts: Vec::new(),
         }
     }
 }
 
-impl<'a> From<&'a PartUsage> for SandboxPart<'a> {
-    fn from(PartUsage { kind, alias, plugin, usage }: &'a PartUsage) -> Self {
+impl From<PartUsage> for SandboxPart {
+    fn from(PartUsage { kind, alias, plugin, usage }: PartUsage) -> Self {
         Self {
-            kind: *kind,
+            kind,
             alias,
             plugin,
             limits: SandboxLimits::from(&usage.limits),
-            memory: SandboxMemory::from(usage),
+            memory: SandboxMemory::from(&usage),
             cpu_ms: usage.cpu.as_millis(),
             dropped_log_lines: usage.dropped_log_lines,
         }
@@ -196,7 +199,7 @@ mod tests {
         let (alias, plugin) = ("mask".to_owned(), "org.example.Mask".to_owned());
         let part = PartUsage { kind: PartKind::Transform, alias, plugin, usage: usage() };
         let task = Instance::Task(ConnectorName::new("a").task(0));
-        client.sandbox.run(task, InstanceUsage { parts: vec![part], ..usage() });
+        client.sandbox.run_with_parts(task, usage(), vec![part]);
         assert_eq!(
             show(&client).await["tasks"][0]["parts"],
             json!([{

@@ -11,8 +11,8 @@ use bulkhead_model::plugin::PluginKind;
 use super::plugin;
 use crate::levels::{Level, LevelTable};
 use crate::ports::{
-    BoxFuture, Installed, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, PluginFile, PluginFiles, PluginUpload,
-    SandboxView, UploadError,
+    BoxFuture, Installed, InstanceLimits, InstanceUsage, LoggerLevel, Loggers, PartUsage, PluginFile, PluginFiles,
+    PluginUpload, SandboxView, UploadError,
 };
 
 /// Levels that nothing follows; the clock stands at 7.
@@ -40,17 +40,30 @@ impl Loggers for MemoryLoggers {
 
 /// Says of instances what it was told.
 #[derive(Clone, Default)]
-pub(crate) struct MemorySandbox(Arc<Mutex<BTreeMap<Instance, InstanceUsage>>>);
+pub(crate) struct MemorySandbox(Arc<Mutex<BTreeMap<Instance, Running>>>);
+
+struct Running {
+    usage: InstanceUsage,
+    parts: Vec<PartUsage>,
+}
 
 impl MemorySandbox {
     pub(crate) fn run(&self, instance: Instance, usage: InstanceUsage) {
-        self.0.lock().unwrap().insert(instance, usage);
+        self.run_with_parts(instance, usage, Vec::new());
+    }
+
+    pub(crate) fn run_with_parts(&self, instance: Instance, usage: InstanceUsage, parts: Vec<PartUsage>) {
+        self.0.lock().unwrap().insert(instance, Running { usage, parts });
     }
 }
 
 impl SandboxView for MemorySandbox {
     fn usage(&self, instance: &Instance) -> Option<InstanceUsage> {
-        self.0.lock().unwrap().get(instance).cloned()
+        Some(self.0.lock().unwrap().get(instance)?.usage.clone())
+    }
+
+    fn parts(&self, instance: &Instance) -> Vec<PartUsage> {
+        self.0.lock().unwrap().get(instance).map(|running| running.parts.clone()).unwrap_or_default()
     }
 }
 
@@ -142,6 +155,5 @@ pub(crate) fn usage() -> InstanceUsage {
             call_timeout: Duration::from_secs(30),
             cpu_burst: Duration::from_secs(10),
         },
-        parts: Vec::new(),
     }
 }
