@@ -2,8 +2,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::Record;
-use super::columns::{Column, Pool, Values};
-use crate::bindings::base::bulkhead::connect::types::RecordBatch;
+use super::columns::{Column, Pool, RecordColumns};
 use crate::bindings::source::exports::bulkhead::connect::source_task::SourceBatch;
 use crate::{Error, Result};
 
@@ -16,21 +15,11 @@ const RECORD_OVERHEAD: usize = 64;
 pub struct Batch {
     pub(super) rows: usize,
     pub(super) expected: Sizes,
-    pub(super) topics: Pool,
-    pub(super) topic: Column<u32>,
-    pub(super) partition: Column<i32>,
-    pub(super) timestamp: Column<i64>,
-    pub(super) keys: Values,
-    pub(super) values: Values,
-    pub(super) header_count: Column<u32>,
-    pub(super) header_names: Pool,
-    pub(super) header_name: Vec<u32>,
-    pub(super) headers: Values,
+    pub(super) records: RecordColumns,
     pub(super) source_partitions: Pool,
     pub(super) source_partition: Column<u32>,
     pub(super) offset_len: Column<u32>,
     pub(super) offsets: Vec<u8>,
-    pub(super) data: Vec<u8>,
     /// What is sent in place of this batch.
     unchecked: Option<SourceBatch>,
     /// The first record that couldn't be written.
@@ -55,21 +44,11 @@ impl Batch {
         Self {
             rows: 0,
             expected,
-            topics: Pool::default(),
-            topic: Column::new(0),
-            partition: Column::new(-1),
-            timestamp: Column::new(i64::MIN),
-            keys: Values::new(),
-            values: Values::new(),
-            header_count: Column::new(0),
-            header_names: Pool::default(),
-            header_name: Vec::new(),
-            headers: Values::new(),
+            records: RecordColumns::with_capacity(expected.data),
             source_partitions: Pool::default(),
             source_partition: Column::new(0),
             offset_len: Column::new(0),
             offsets: Vec::with_capacity(expected.offsets),
-            data: Vec::with_capacity(expected.data),
             unchecked: None,
             failure: None,
             room,
@@ -81,8 +60,8 @@ impl Batch {
 
     /// True while the worker takes another record of the size of those before.
     pub fn has_room(&self) -> bool {
-        let bytes = self.data.len() + self.offsets.len() + self.rows * RECORD_OVERHEAD;
-        let largest = self.largest.max(self.data.len() - self.last_start);
+        let bytes = self.records.data.len() + self.offsets.len() + self.rows * RECORD_OVERHEAD;
+        let largest = self.largest.max(self.records.data.len() - self.last_start);
         self.rows < self.room.get() && bytes + largest + RECORD_OVERHEAD <= self.max_bytes
     }
 
@@ -98,18 +77,18 @@ impl Batch {
 
     /// Bytes of keys, values and headers so far.
     pub fn bytes(&self) -> usize {
-        self.data.len()
+        self.records.data.len()
     }
 
     /// Adds a record for `topic`. Its other parts are set on what this returns, in any order; a record with nothing set
     /// has neither key nor value.
     pub fn push(&mut self, topic: &str) -> Record<'_> {
         let row = self.rows;
-        self.largest = self.largest.max(self.data.len() - self.last_start);
-        self.last_start = self.data.len();
+        self.largest = self.largest.max(self.records.data.len() - self.last_start);
+        self.last_start = self.records.data.len();
         self.rows += 1;
-        let place = self.topics.place(topic);
-        self.topic.set(row, place, self.expected.rows);
+        let place = self.records.topics.place(topic);
+        self.records.topic.set(row, place, self.expected.rows);
         if row > 0 && !self.offsets.is_empty() {
             // With no offset of its own a record repeats the one before, partition included.
             let partition = self.source_partition.get(row - 1);
@@ -133,25 +112,9 @@ impl Batch {
             return Ok((batch, self.expected));
         }
         let rows = self.rows;
-        let sizes = Sizes { rows, data: self.data.len(), offsets: self.offsets.len() };
-        let headers = self.header_name.len();
-        let records = RecordBatch {
-            count: u32::try_from(rows).map_err(Error::failed)?,
-            topics: self.topics.finish(),
-            schemas: Vec::new(),
-            topic: self.topic.finish(rows),
-            partition: self.partition.finish(rows),
-            timestamp: self.timestamp.finish(rows),
-            keys: self.keys.finish(rows),
-            values: self.values.finish(rows),
-            header_count: self.header_count.finish(rows),
-            header_keys: self.header_names.finish(),
-            header_key: self.header_name,
-            headers: self.headers.finish(headers),
-            data: self.data,
-        };
+        let sizes = Sizes { rows, data: self.records.data.len(), offsets: self.offsets.len() };
         let batch = SourceBatch {
-            records,
+            records: self.records.finish(rows)?,
             source_partitions: self.source_partitions.finish(),
             source_partition: self.source_partition.finish(rows),
             offset_len: self.offset_len.finish(rows),

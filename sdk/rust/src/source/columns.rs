@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::bindings::base::bulkhead::connect::types as wit;
+use crate::{Error, Result};
 
 /// Encodings of keys, values and header values.
 pub(crate) mod encoding {
@@ -85,6 +86,74 @@ impl Values {
             encoding.clear();
         }
         wit::Values { encoding, schema: self.schema.finish(rows), len: self.len.finish(rows) }
+    }
+}
+
+/// The columns of a record batch, as it crosses to the worker.
+#[derive(Debug)]
+pub(crate) struct RecordColumns {
+    pub(crate) topics: Pool,
+    pub(crate) topic: Column<u32>,
+    pub(crate) partition: Column<i32>,
+    pub(crate) timestamp: Column<i64>,
+    pub(crate) keys: Values,
+    pub(crate) values: Values,
+    pub(crate) header_count: Column<u32>,
+    header_names: Pool,
+    header_name: Vec<u32>,
+    headers: Values,
+    pub(crate) data: Vec<u8>,
+}
+
+impl RecordColumns {
+    /// With room for so many bytes of data.
+    pub(crate) fn with_capacity(data: usize) -> Self {
+        Self {
+            topics: Pool::default(),
+            topic: Column::new(0),
+            partition: Column::new(-1),
+            timestamp: Column::new(i64::MIN),
+            keys: Values::new(),
+            values: Values::new(),
+            header_count: Column::new(0),
+            header_names: Pool::default(),
+            header_name: Vec::new(),
+            headers: Values::new(),
+            data: Vec::with_capacity(data),
+        }
+    }
+
+    /// Headers so far, of all rows.
+    pub(crate) fn headers(&self) -> usize {
+        self.header_name.len()
+    }
+
+    /// The next header of the last row; who adds it counts it.
+    pub(crate) fn add_header(&mut self, name: &str, encoding: u8, schema: u32, bytes: &[u8]) {
+        let header = self.headers();
+        self.header_name.push(self.header_names.place(name));
+        self.headers.set(header, encoding, bytes.len(), header + 1);
+        self.headers.set_schema(header, schema, header + 1);
+        self.data.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn finish(self, rows: usize) -> Result<wit::RecordBatch> {
+        let headers = self.headers();
+        Ok(wit::RecordBatch {
+            count: u32::try_from(rows).map_err(Error::failed)?,
+            topics: self.topics.finish(),
+            schemas: Vec::new(),
+            topic: self.topic.finish(rows),
+            partition: self.partition.finish(rows),
+            timestamp: self.timestamp.finish(rows),
+            keys: self.keys.finish(rows),
+            values: self.values.finish(rows),
+            header_count: self.header_count.finish(rows),
+            header_keys: self.header_names.finish(),
+            header_key: self.header_name,
+            headers: self.headers.finish(headers),
+            data: self.data,
+        })
     }
 }
 

@@ -31,7 +31,7 @@ enum Part {
 
 impl<'b> Record<'b> {
     pub(super) fn new(batch: &'b mut Batch) -> Self {
-        let (row, start) = (batch.rows - 1, batch.data.len());
+        let (row, start) = (batch.rows - 1, batch.records.data.len());
         Self { batch, row, start, key_len: 0, value_len: 0 }
     }
 
@@ -117,13 +117,13 @@ impl<'b> Record<'b> {
 
     /// The Kafka partition to write to; if not set, the worker chooses.
     pub fn partition(self, partition: i32) -> Self {
-        self.batch.partition.set(self.row, partition, self.batch.expected.rows);
+        self.batch.records.partition.set(self.row, partition, self.batch.expected.rows);
         self
     }
 
     /// When it happened, in milliseconds since 1970.
     pub fn timestamp(self, millis: i64) -> Self {
-        self.batch.timestamp.set(self.row, millis, self.batch.expected.rows);
+        self.batch.records.timestamp.set(self.row, millis, self.batch.expected.rows);
         self
     }
 
@@ -171,7 +171,7 @@ impl<'b> Record<'b> {
             Part::Key => (self.start, self.key_len),
             Part::Value => (self.start + self.key_len, self.value_len),
         };
-        let data = &mut self.batch.data;
+        let data = &mut self.batch.records.data;
         let behind = (place + old_len < data.len()).then(|| data.split_off(place + old_len));
         data.truncate(place);
         let outcome = write(data);
@@ -182,11 +182,11 @@ impl<'b> Record<'b> {
         match part {
             Part::Key => {
                 self.key_len = len;
-                self.batch.keys.set(self.row, encoding, len, rows);
+                self.batch.records.keys.set(self.row, encoding, len, rows);
             }
             Part::Value => {
                 self.value_len = len;
-                self.batch.values.set(self.row, encoding, len, rows);
+                self.batch.records.values.set(self.row, encoding, len, rows);
             }
         }
         if let Err(error) = outcome {
@@ -198,8 +198,8 @@ impl<'b> Record<'b> {
     fn schema(mut self, part: Part, schema: &Schema) -> Self {
         let rows = self.batch.expected.rows;
         match (schema.id(), part) {
-            (Ok(id), Part::Key) => self.batch.keys.set_schema(self.row, id, rows),
-            (Ok(id), Part::Value) => self.batch.values.set_schema(self.row, id, rows),
+            (Ok(id), Part::Key) => self.batch.records.keys.set_schema(self.row, id, rows),
+            (Ok(id), Part::Value) => self.batch.records.values.set_schema(self.row, id, rows),
             (Err(error), _) => self.fail(error),
         }
         self
@@ -207,11 +207,9 @@ impl<'b> Record<'b> {
 
     fn add_header(self, name: &str, encoding: u8, bytes: &[u8]) -> Self {
         let batch = &mut *self.batch;
-        let header = batch.header_name.len();
-        batch.header_name.push(batch.header_names.place(name));
-        batch.headers.set(header, encoding, bytes.len(), header + 1);
-        batch.header_count.set(self.row, batch.header_count.get(self.row) + 1, batch.expected.rows);
-        batch.data.extend_from_slice(bytes);
+        let count = &mut batch.records.header_count;
+        count.set(self.row, count.get(self.row) + 1, batch.expected.rows);
+        batch.records.add_header(name, encoding, 0, bytes);
         self
     }
 

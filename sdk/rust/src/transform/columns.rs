@@ -5,94 +5,48 @@ use super::record::Part;
 use crate::bindings::base::bulkhead::connect::types::RecordBatch;
 use crate::data::Schema;
 use crate::sink::Payload;
-use crate::source::columns::{Column, Pool, Values};
+use crate::source::columns::{RecordColumns, Values};
 use crate::{Error, Result};
 
 pub(super) struct Columns {
     /// Records that are expected.
     expected: usize,
     rows: usize,
-    topics: Pool,
-    topic: Column<u32>,
-    partition: Column<i32>,
-    timestamp: Column<i64>,
-    keys: Values,
-    values: Values,
-    header_count: Column<u32>,
-    header_names: Pool,
-    header_name: Vec<u32>,
-    headers: Values,
-    data: Vec<u8>,
+    records: RecordColumns,
 }
 
 impl Columns {
     pub(super) fn new(expected: usize) -> Self {
-        Self {
-            expected,
-            rows: 0,
-            topics: Pool::default(),
-            topic: Column::new(0),
-            partition: Column::new(-1),
-            timestamp: Column::new(i64::MIN),
-            keys: Values::new(),
-            values: Values::new(),
-            header_count: Column::new(0),
-            header_names: Pool::default(),
-            header_name: Vec::new(),
-            headers: Values::new(),
-            data: Vec::new(),
-        }
+        Self { expected, rows: 0, records: RecordColumns::with_capacity(0) }
     }
 
     pub(super) fn push(&mut self, record: &TransformRecord<'_>) -> Result<()> {
-        let (row, expected) = (self.rows, self.expected);
-        let topic = self.topics.place(record.topic.as_deref().unwrap_or(record.topic()));
-        self.topic.set(row, topic, expected);
+        let (row, expected, columns) = (self.rows, self.expected, &mut self.records);
+        let topic = columns.topics.place(record.topic.as_deref().unwrap_or(record.topic()));
+        columns.topic.set(row, topic, expected);
         let partition = record.partition.unwrap_or(record.partition());
-        self.partition.set(row, partition.unwrap_or(-1), expected);
+        columns.partition.set(row, partition.unwrap_or(-1), expected);
         let timestamp = record.timestamp.unwrap_or(record.timestamp());
-        self.timestamp.set(row, timestamp.unwrap_or(i64::MIN), expected);
+        columns.timestamp.set(row, timestamp.unwrap_or(i64::MIN), expected);
         let key = Item::of(record.key.as_ref(), record.key())?;
-        key.write(&mut self.keys, row, expected, &mut self.data);
+        key.write(&mut columns.keys, row, expected, &mut columns.data);
         let value = Item::of(record.value.as_ref(), record.value())?;
-        value.write(&mut self.values, row, expected, &mut self.data);
-        let before = self.header_name.len();
+        value.write(&mut columns.values, row, expected, &mut columns.data);
+        let before = columns.headers();
         for (name, value) in record.kept_headers() {
-            self.header(name, &Item::of(None, value)?);
+            Item::of(None, value)?.add_as_header(name, columns);
         }
         for (name, value) in &record.added_headers {
-            self.header(name, &Item::from(value));
+            Item::from(value).add_as_header(name, columns);
         }
-        let headers = u32::try_from(self.header_name.len() - before).map_err(Error::failed)?;
-        self.header_count.set(row, headers, expected);
+        let headers = u32::try_from(columns.headers() - before).map_err(Error::failed)?;
+        columns.header_count.set(row, headers, expected);
         self.rows += 1;
         Ok(())
     }
 
     pub(super) fn finish(self) -> Result<RecordBatch> {
-        let rows = self.rows;
-        let headers = self.header_name.len();
-        Ok(RecordBatch {
-            count: u32::try_from(rows).map_err(Error::failed)?,
-            topics: self.topics.finish(),
-            schemas: Vec::new(),
-            topic: self.topic.finish(rows),
-            partition: self.partition.finish(rows),
-            timestamp: self.timestamp.finish(rows),
-            keys: self.keys.finish(rows),
-            values: self.values.finish(rows),
-            header_count: self.header_count.finish(rows),
-            header_keys: self.header_names.finish(),
-            header_key: self.header_name,
-            headers: self.headers.finish(headers),
-            data: self.data,
-        })
-    }
-
-    fn header(&mut self, name: &str, value: &Item<'_>) {
-        let place = self.header_name.len();
-        self.header_name.push(self.header_names.place(name));
-        value.write(&mut self.headers, place, place + 1, &mut self.data);
+        self.records.finish(self.rows)
     }
 }
 
@@ -118,6 +72,10 @@ impl<'a> Item<'a> {
         data.extend_from_slice(self.bytes);
         column.set(row, self.encoding, self.bytes.len(), expected);
         column.set_schema(row, self.schema, expected);
+    }
+
+    fn add_as_header(&self, name: &str, columns: &mut RecordColumns) {
+        columns.add_header(name, self.encoding, self.schema, self.bytes);
     }
 }
 
