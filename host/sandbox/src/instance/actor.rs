@@ -151,7 +151,8 @@ impl Instance<'_> {
         if let Ok(drained) = timeout(self.patience, drain(&mut calls)).await {
             drained?;
         }
-        let in_call = self.shared.watch.begin(Op::Stop, self.patience * 2, self.patience * 2);
+        // The grace time bounds what it computes, too: a guest that spins here overran it, whichever is seen first.
+        let in_call = self.shared.watch.begin(Op::Stop, self.patience * 2, Duration::MAX);
         let said = exports.stop(accessor).await?;
         in_call.finish();
         Ok(Some(Stopper { answer, said }))
