@@ -8,11 +8,15 @@
 //! exactly as long as it has to be, the lengths add up to `data`, and pool indexes are in range. What a
 //! guest hands over passes that check before anything else sees it.
 
+mod items;
+
 use std::sync::Arc;
 
 use bulkhead_model::offset::SourcePartition;
 use bulkhead_model::value::Schema;
 use bytes::Bytes;
+
+pub use items::{Column, Items};
 
 /// How the bytes of a key, value or header are to be read. The numbers are those of the WIT package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -150,12 +154,12 @@ impl Values {
     }
 
     /// The entry at `index`, whose bytes begin at `start`.
-    fn item<'a>(&self, index: usize, start: usize, batch: &'a Batch) -> Item<'a> {
+    fn item<'a>(&self, index: usize, start: usize, schemas: &'a [Arc<Schema>], data: &'a [u8]) -> Item<'a> {
         let schema = match self.schema(index) {
             0 => None,
-            number => batch.schemas.get(number as usize - 1),
+            number => schemas.get(number as usize - 1),
         };
-        Item { encoding: self.encoding(index), schema, bytes: &batch.data[start..start + self.len(index)] }
+        Item { encoding: self.encoding(index), schema, bytes: &data[start..start + self.len(index)] }
     }
 
     fn check(&self, column: &'static str, count: usize, schemas: usize) -> Result<u64, Malformed> {
@@ -209,8 +213,8 @@ impl Batch {
     /// The record at a place that [`Records::place`] has given.
     pub(crate) fn at(&self, place: Place) -> RecordRef<'_> {
         let Place { index, header, position } = place;
-        let key = self.keys.item(index, position, self);
-        let value = self.values.item(index, position + key.bytes.len(), self);
+        let key = self.keys.item(index, position, &self.schemas, &self.data);
+        let value = self.values.item(index, position + key.bytes.len(), &self.schemas, &self.data);
         let headers_at = position + key.bytes.len() + value.bytes.len();
         RecordRef { batch: self, index, key, value, first_header: header, headers_at }
     }
@@ -289,7 +293,7 @@ impl<'a> RecordRef<'a> {
         let batch = self.batch;
         let mut position = self.headers_at;
         (self.first_header..self.first_header + self.header_count()).map(move |header| {
-            let item = batch.headers.item(header, position, batch);
+            let item = batch.headers.item(header, position, &batch.schemas, &batch.data);
             position += item.bytes.len();
             (&batch.header_keys[batch.header_key[header] as usize], item)
         })

@@ -4,6 +4,7 @@
 //! can reach it while `poll` waits. Implemented by `bulkhead-sandbox` and by the scripted doubles.
 
 mod access;
+mod converter;
 mod kafka;
 mod offsets;
 mod plugin;
@@ -14,6 +15,7 @@ mod transform;
 use std::pin::Pin;
 
 pub use access::{ClientError, Clients, Plugins, Purpose};
+pub use converter::{Converted, ConverterTask};
 pub use kafka::{
     ConsumeError, Consumed, Consumer, ConsumerEvent, Delivery, FetchLimits, Outgoing, ProduceError, Producer,
     Revocation, Sent, Written,

@@ -65,10 +65,10 @@ impl Settings {
     /// Class and settings of the converter that a connector's task uses in this place: the connector's
     /// own, or else the worker's.
     pub(crate) fn converter(&self, connector: &RawConfig, role: Role) -> (String, RawConfig) {
-        let (key, default) = match role {
-            Role::Key => ("key.converter", JSON),
-            Role::Value => ("value.converter", JSON),
-            Role::Header => ("header.converter", SIMPLE),
+        let key = role.key();
+        let default = match role {
+            Role::Key | Role::Value => JSON,
+            Role::Header => SIMPLE,
         };
         let prefix = format!("{key}.");
         match connector.get(key) {

@@ -7,20 +7,21 @@ use bulkhead_model::config::{ConfigDef, ConfigValue};
 use bulkhead_model::offset::{TopicOffset, TopicPartition};
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind};
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
+use bulkhead_pipeline::convert::Role;
 use bulkhead_pipeline::ports::{
-    Aliased, ClientError, Clients, ConsumeError, Delivery, ErrorInfo, PluginError, Plugins, PredicateTask, Purpose,
-    Topics, TransformTask,
+    Aliased, ClientError, Clients, ConsumeError, ConverterTask, Delivery, ErrorInfo, PluginError, Plugins,
+    PredicateTask, Purpose, Topics, TransformTask,
 };
 
 use crate::plugin::VERSION;
 use crate::{
-    MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedSink,
-    ScriptedSource, ScriptedTransform,
+    MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, ScriptedConnector, ScriptedConverter,
+    ScriptedSink, ScriptedSource, ScriptedTransform,
 };
 
 /// Two connectors, `test.SourceConnector` and `test.SinkConnector`, whose instances are what the test has put in place;
 /// without, they are instances that do nothing. The transform `test.Marked` and the predicate `test.Mentions` are
-/// [`ScriptedTransform`]s. The key `refuse` of a configuration makes every instance fail.
+/// [`ScriptedTransform`]s, the converter `test.MarkedConverter` is a [`ScriptedConverter`]. The key `refuse` of a configuration makes every instance fail.
 #[derive(Clone, Default)]
 pub struct ScriptedPlugins {
     connectors: Arc<Mutex<HashMap<ConnectorName, ScriptedConnector>>>,
@@ -69,6 +70,8 @@ impl Plugins for ScriptedPlugins {
             plugin("test.SinkConnector", PluginKind::Sink),
             plugin("test.Marked", PluginKind::Transformation),
             plugin("test.Mentions", PluginKind::Predicate),
+            plugin("test.MarkedConverter", PluginKind::Converter),
+            plugin("test.MarkedConverter", PluginKind::HeaderConverter),
         ]))
     }
 
@@ -108,6 +111,16 @@ impl Plugins for ScriptedPlugins {
         _connector: &RawConfig,
     ) -> Result<Arc<dyn PredicateTask>, PluginError> {
         made(&predicate.config, Arc::new(ScriptedTransform::new(&predicate.config)))
+    }
+
+    async fn converter(
+        &self,
+        _task: &TaskId,
+        _role: Role,
+        converter: &Aliased,
+        _connector: &RawConfig,
+    ) -> Result<Arc<dyn ConverterTask>, PluginError> {
+        made(&converter.config, Arc::new(ScriptedConverter::new(&converter.config)))
     }
 }
 

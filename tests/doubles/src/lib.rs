@@ -3,6 +3,7 @@
 
 mod access;
 pub mod component;
+mod converter;
 mod kafka;
 mod offsets;
 mod plugin;
@@ -11,6 +12,7 @@ mod transform;
 mod wait;
 
 pub use access::{MemoryClients, ScriptedPlugins};
+pub use converter::ScriptedConverter;
 pub use kafka::{MemoryConsumer, MemoryConsumerHandle, MemoryProducer, MemoryTopics, Sent};
 pub use offsets::MemoryOffsets;
 pub use plugin::{QuietObserver, ScriptedConnector, ScriptedSink, ScriptedSource, texts};

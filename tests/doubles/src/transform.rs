@@ -81,11 +81,11 @@ impl PredicateTask for ScriptedTransform {
     }
 }
 
-fn text<'a>(item: &Item<'a>) -> &'a str {
+pub(crate) fn text<'a>(item: &Item<'a>) -> &'a str {
     std::str::from_utf8(item.bytes).unwrap_or_default()
 }
 
-fn crash() -> PluginError {
+pub(crate) fn crash() -> PluginError {
     let cause = "it trapped".to_owned();
     PluginError::Crashed(Crash { trace: format!("{cause}\nat some place"), cause })
 }

@@ -151,6 +151,15 @@ fn type_key() -> ConfigKey {
 }
 
 impl Role {
+    /// The key that names the class; what is below it is the converter's.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Key => "key.converter",
+            Self::Value => "value.converter",
+            Self::Header => "header.converter",
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -159,7 +168,8 @@ impl Role {
         }
     }
 
-    fn kind(self) -> PluginKind {
+    /// What its class has to be.
+    pub fn kind(self) -> PluginKind {
         match self {
             Self::Key | Self::Value => PluginKind::Converter,
             Self::Header => PluginKind::HeaderConverter,

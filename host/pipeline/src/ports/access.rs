@@ -9,9 +9,10 @@ use bulkhead_model::plugin::PluginCatalog;
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
 
 use super::{
-    Aliased, Connector, ConsumeError, Consumer, Delivery, PluginError, PredicateTask, Producer, SinkTask, SourceTask,
-    Topics, TransformTask,
+    Aliased, Connector, ConsumeError, Consumer, ConverterTask, Delivery, PluginError, PredicateTask, Producer,
+    SinkTask, SourceTask, Topics, TransformTask,
 };
+use crate::convert::Role;
 
 /// Installed plugins. Every call of the makers yields a fresh instance in a sandbox of its own, with the
 /// limits and grants that the configuration asks for and the worker allows.
@@ -53,6 +54,14 @@ pub trait Plugins: Send + Sync + 'static {
         predicate: &Aliased,
         connector: &RawConfig,
     ) -> impl Future<Output = Result<Arc<dyn PredicateTask>, PluginError>> + Send;
+    /// A converter of a task, configured. Its alias is that of its role, [`Role::key`].
+    fn converter(
+        &self,
+        task: &TaskId,
+        role: Role,
+        converter: &Aliased,
+        connector: &RawConfig,
+    ) -> impl Future<Output = Result<Arc<dyn ConverterTask>, PluginError>> + Send;
 }
 
 /// Kafka clients for tasks, made from the worker's properties and the connector's overrides.

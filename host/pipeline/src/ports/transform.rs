@@ -7,7 +7,7 @@ use bulkhead_model::RawConfig;
 use super::{BoxFuture, PluginError};
 use crate::batch::Batch;
 
-/// A transform or predicate as a configuration has it.
+/// A transform, predicate or converter as a configuration has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aliased {
     pub alias: String,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bulkhead_model::config::ConfigValue;
 use bulkhead_model::plugin::{CONNECTOR_VERSION, CONNECTORS, PluginCatalog, PluginDesc, Unresolved};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
-use bulkhead_pipeline::ports::{Aliased, PluginError, Plugins, PredicateTask, TransformTask};
+use bulkhead_pipeline::convert;
+use bulkhead_pipeline::ports::{Aliased, ConverterTask, PluginError, Plugins, PredicateTask, TransformTask};
 use bulkhead_pipeline::sink::has_reporter;
 
 use super::{Limits, Sandbox, Start};
@@ -67,6 +68,17 @@ impl Plugins for Sandbox {
         connector: &RawConfig,
     ) -> Result<Arc<dyn PredicateTask>, PluginError> {
         self.open_predicate(task, predicate, connector).await
+    }
+
+    async fn converter(
+        &self,
+        _task: &TaskId,
+        _role: convert::Role,
+        converter: &Aliased,
+        _connector: &RawConfig,
+    ) -> Result<Arc<dyn ConverterTask>, PluginError> {
+        let key = Some(converter.alias.clone());
+        Err(PluginError::Config { key, message: "converters of plugins can't be run yet".to_owned() })
     }
 }
 
