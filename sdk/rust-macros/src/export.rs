@@ -11,6 +11,8 @@ mod word {
     syn::custom_keyword!(sink);
     syn::custom_keyword!(transform);
     syn::custom_keyword!(predicate);
+    syn::custom_keyword!(converter);
+    syn::custom_keyword!(header_converter);
     syn::custom_keyword!(aliases);
     syn::custom_keyword!(needs);
     syn::custom_keyword!(version);
@@ -22,7 +24,7 @@ pub(crate) struct Plugins(Vec<Plugin>);
 struct Plugin {
     kind: Kind,
     name: LitStr,
-    /// None for a task alone, a transformation or a predicate.
+    /// Of a task that has one of its own.
     connector: Option<Type>,
     task: Type,
     aliases: Vec<LitStr>,
@@ -36,6 +38,8 @@ enum Kind {
     Sink,
     Transform,
     Predicate,
+    Converter,
+    HeaderConverter,
 }
 
 #[derive(Default)]
@@ -70,6 +74,12 @@ impl Parse for Plugin {
         } else if look.peek(word::predicate) {
             input.parse::<word::predicate>()?;
             Kind::Predicate
+        } else if look.peek(word::converter) {
+            input.parse::<word::converter>()?;
+            Kind::Converter
+        } else if look.peek(word::header_converter) {
+            input.parse::<word::header_converter>()?;
+            Kind::HeaderConverter
         } else {
             return Err(look.error());
         };
@@ -77,7 +87,7 @@ impl Parse for Plugin {
         input.parse::<Token![=>]>()?;
         let (connector, task) = match kind {
             Kind::Source | Kind::Sink => types(input)?,
-            Kind::Transform | Kind::Predicate => (None, input.parse()?),
+            Kind::Transform | Kind::Predicate | Kind::Converter | Kind::HeaderConverter => (None, input.parse()?),
         };
         let mut plugin =
             Self { kind, name, connector, task, aliases: Vec::new(), needs: Needs::default(), version: None };
@@ -171,6 +181,7 @@ impl Plugins {
             (has(Kind::Sink), "sink"),
             (has(Kind::Transform), "transform"),
             (has(Kind::Predicate), "predicate"),
+            (has(Kind::Converter) || has(Kind::HeaderConverter), "converter"),
         ];
         let exports = exports.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, world)| {
             let (module, export) = (format_ident!("{world}"), format_ident!("export_{world}"));
@@ -212,6 +223,8 @@ impl ToTokens for Plugin {
             Kind::Sink => (quote!(sink), Some(quote!(EqualTasks))),
             Kind::Transform => (quote!(transform), None),
             Kind::Predicate => (quote!(predicate), None),
+            Kind::Converter => (quote!(converter), None),
+            Kind::HeaderConverter => (quote!(header_converter), None),
         };
         let types = match (connector, alone) {
             (Some(connector), _) => quote!(#connector, #task),

@@ -28,6 +28,8 @@ pub fn derive_config(input: TokenStream) -> TokenStream {
 ///     sink "org.example.Lines" => Lines needs { files: read_write },
 ///     transform "org.example.Upper" => Upper,
 ///     predicate "org.example.IsUpper" => IsUpper,
+///     converter "org.example.Digits" => Digits,                   // of keys and values
+///     header_converter "org.example.Digits" => Digits,
 /// }
 /// ```
 ///

@@ -134,3 +134,23 @@ pub mod predicate {
         export_macro_name: "export_predicate",
     });
 }
+
+/// Converters.
+pub mod converter {
+    wit_bindgen::generate!({
+        inline: "
+            package bulkhead:sdk;
+            world converter {
+                export bulkhead:connect/converter@0.1.0;
+            }
+        ",
+        path: "../../wit/connect/0.1",
+        with: {
+            "bulkhead:connect/types@0.1.0": crate::bindings::base::bulkhead::connect::types,
+            "bulkhead:connect/converter@0.1.0": generate,
+        },
+        additional_derives: [Clone, PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export_converter",
+    });
+}

@@ -77,6 +77,16 @@ impl Error {
         &self.causes
     }
 
+    /// What it says of one `what` of a batch; the error itself if it is about more than that.
+    pub(crate) fn of_one(self, what: &str, index: u32) -> Result<wit::Failure> {
+        match self.kind {
+            Kind::Data => Ok(wit::Failure { index, message: self.to_string() }),
+            Kind::Retriable | Kind::Failed | Kind::Config(_) => {
+                Err(self.context(format!("{what} {index} of the batch")))
+            }
+        }
+    }
+
     fn new(kind: Kind, cause: Box<dyn StdError + Send + Sync>) -> Self {
         let causes = std::iter::successors(cause.source(), |&error| error.source()).map(ToString::to_string).collect();
         Self { kind, message: cause.to_string(), causes }

@@ -1,7 +1,8 @@
 //! Write Kafka Connect connectors in Rust that run as WebAssembly components.
 //!
 //! A connector is a type with a trait: [`SourceTask`] brings records into Kafka, [`SinkTask`] takes them out. So are
-//! transformations ([`Transform`]) and predicates ([`Predicate`]), which any connector's configuration may name.
+//! transformations ([`Transform`]), predicates ([`Predicate`]) and converters ([`Converter`]), which any connector's
+//! configuration may name.
 //! `#[derive(Config)]` makes its settings, [`export!`] its component. Start at [`prelude`]; test with [`test`], which needs
 //! neither Kafka nor a worker.
 //!
@@ -65,9 +66,12 @@ mod error;
 mod host;
 mod logging;
 mod offsets;
+mod part;
+mod shown;
 
 pub mod config;
 pub mod context;
+pub mod converter;
 pub mod metrics;
 pub mod sink;
 pub mod source;
@@ -80,6 +84,7 @@ pub use bulkhead_sdk_macros::{Config, export};
 pub use bindings::base::bulkhead::connect::types::{TopicOffset, TopicPartition};
 pub use config::{Config, Password, RawConfig};
 pub use connector::{Verdict, raise_error, request_task_reconfiguration};
+pub use converter::{ConnectValue, Converter, ConverterItem, KafkaBytes, Role};
 pub use data::{Schema, SchemaType, Struct, Value};
 pub use error::{Error, Kind as ErrorKind, Result};
 pub use offsets::{Fields, JsonMap, Offsets, Partition, Scalar};
@@ -90,9 +95,10 @@ pub use transform::{Outcome, Predicate, Transform, TransformRecord};
 /// What nearly every connector uses.
 pub mod prelude {
     pub use crate::{
-        Batch, Config, Error, ExactlyOnce, JsonMap, Offsets, Outcome, Partition, Password, Predicate, RawConfig,
-        Rejections, Result, Schema, SinkBatch, SinkConnector, SinkTask, SourceConnector, SourceTask, Struct,
-        TopicOffset, TopicPartition, Transform, TransformRecord, Value, Verdict, Wait,
+        Batch, Config, ConnectValue, Converter, ConverterItem, Error, ExactlyOnce, JsonMap, KafkaBytes, Offsets,
+        Outcome, Partition, Password, Predicate, RawConfig, Rejections, Result, Role, Schema, SinkBatch, SinkConnector,
+        SinkTask, SourceConnector, SourceTask, Struct, TopicOffset, TopicPartition, Transform, TransformRecord, Value,
+        Verdict, Wait,
     };
     pub use log::{debug, error, info, trace, warn};
 }

@@ -34,6 +34,8 @@ impl Plugin {
                 Kind::Sink(..) => wit::PluginType::Sink,
                 Kind::Transform(_) => wit::PluginType::Transformation,
                 Kind::Predicate(_) => wit::PluginType::Predicate,
+                Kind::Converter(_) => wit::PluginType::Converter,
+                Kind::HeaderConverter(_) => wit::PluginType::HeaderConverter,
             },
             version: self.version.to_owned(),
             documentation: self.documentation.to_owned(),

@@ -1,8 +1,9 @@
-//! A component's exports: from the contract's functions to the author's connectors, tasks and transformations.
+//! A component's exports: from the contract's functions to the author's connectors, tasks, transformations and converters.
 //!
 //! Authors don't come here; the `export!` macro does.
 
 mod connector;
+mod converter;
 mod manifest;
 mod plugin;
 mod predicate;
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 
 pub use plugin::{FileAccess, Needs, Plugin};
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use plugin::{start_predicate, start_sink, start_source, start_transform};
+pub(crate) use plugin::{start_converter, start_predicate, start_sink, start_source, start_transform};
 
 use crate::connector::AnyConnector;
 use crate::{Error, Result};
@@ -36,6 +37,11 @@ fn connector<C: Component>(name: &str) -> Result<Box<dyn AnyConnector>> {
 }
 
 fn find<C: Component>(name: &str) -> Result<Plugin> {
-    let known = |plugin: &Plugin| plugin.name == name || plugin.aliases.contains(&name);
+    find_one::<C>(name, |_| true)
+}
+
+/// One name may stand for several plugins, if they are of different kinds.
+fn find_one<C: Component>(name: &str, is_it: impl Fn(&Plugin) -> bool) -> Result<Plugin> {
+    let known = |plugin: &Plugin| (plugin.name == name || plugin.aliases.contains(&name)) && is_it(plugin);
     C::plugins().into_iter().find(known).ok_or_else(|| Error::failed(format!("this component has no plugin `{name}`")))
 }

@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use crate::config::{Config, Key, RawConfig};
 use crate::connector::{AnyConnector, SinkType, SourceType};
+use crate::converter::{Converter, ConverterDriver, Role};
 use crate::offsets::Offsets;
 use crate::sink::{self, SinkConnector, SinkTask};
 use crate::source::{self, SourceConnector, SourceTask};
@@ -45,12 +46,17 @@ pub enum FileAccess {
 
 type Starting<T> = Pin<Box<dyn Future<Output = Result<T>>>>;
 
+type StartConverter = fn(RawConfig, Role) -> Starting<ConverterDriver>;
+
 /// What a plugin is, and how it is started.
 pub(super) enum Kind {
     Source(Box<dyn AnyConnector>, fn(RawConfig) -> Starting<source::Driver>),
     Sink(Box<dyn AnyConnector>, fn(RawConfig) -> Starting<sink::Driver>),
     Transform(fn(RawConfig) -> Starting<TransformDriver>),
     Predicate(fn(RawConfig) -> Starting<PredicateDriver>),
+    /// Of keys and values.
+    Converter(StartConverter),
+    HeaderConverter(StartConverter),
 }
 
 impl Plugin {
@@ -74,6 +80,18 @@ impl Plugin {
     /// A predicate.
     pub fn predicate<P: Predicate>(name: &'static str, version: &'static str) -> Self {
         Self::new::<P::Config>(name, version, Kind::Predicate(|config| Box::pin(start_predicate::<P>(config))))
+    }
+
+    /// A converter of keys and values.
+    pub fn converter<C: Converter>(name: &'static str, version: &'static str) -> Self {
+        let kind = Kind::Converter(|config, role| Box::pin(start_converter::<C>(config, role)));
+        Self::new::<C::Config>(name, version, kind)
+    }
+
+    /// A converter of header values.
+    pub fn header_converter<C: Converter>(name: &'static str, version: &'static str) -> Self {
+        let kind = Kind::HeaderConverter(|config, role| Box::pin(start_converter::<C>(config, role)));
+        Self::new::<C::Config>(name, version, kind)
     }
 
     /// Other class names under which a configuration may name it.
@@ -100,7 +118,9 @@ impl Plugin {
     pub(super) fn into_connector(self) -> Result<Box<dyn AnyConnector>> {
         match self.kind {
             Kind::Source(connector, _) | Kind::Sink(connector, _) => Ok(connector),
-            Kind::Transform(_) | Kind::Predicate(_) => Err(self.is_no("connector")),
+            Kind::Transform(_) | Kind::Predicate(_) | Kind::Converter(_) | Kind::HeaderConverter(_) => {
+                Err(self.is_no("connector"))
+            }
         }
     }
 
@@ -124,6 +144,21 @@ impl Plugin {
         start(config).await
     }
 
+    /// Whether it is a converter of such.
+    pub(super) fn converts(&self, role: Role) -> bool {
+        match role {
+            Role::Key | Role::Value => matches!(self.kind, Kind::Converter(_)),
+            Role::Header => matches!(self.kind, Kind::HeaderConverter(_)),
+        }
+    }
+
+    pub(super) async fn start_converter(&self, config: RawConfig, role: Role) -> Result<ConverterDriver> {
+        let (Kind::Converter(start) | Kind::HeaderConverter(start)) = &self.kind else {
+            return Err(self.is_no("converter"));
+        };
+        start(config, role).await
+    }
+
     fn is_no(&self, what: &str) -> Error {
         Error::failed(format!("`{}` is no {what}", self.name))
     }
@@ -145,6 +180,10 @@ pub(crate) async fn start_transform<T: Transform>(config: RawConfig) -> Result<T
 
 pub(crate) async fn start_predicate<P: Predicate>(config: RawConfig) -> Result<PredicateDriver> {
     Ok(PredicateDriver::new(P::start(P::Config::parse(&config)?).await?))
+}
+
+pub(crate) async fn start_converter<C: Converter>(config: RawConfig, role: Role) -> Result<ConverterDriver> {
+    Ok(ConverterDriver::new(C::start(C::Config::parse(&config)?, role).await?))
 }
 
 impl fmt::Debug for Plugin {

@@ -52,6 +52,14 @@ impl<T: Copy + PartialEq> Column<T> {
     }
 }
 
+/// A key, a value or a header's value, as it travels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item<'a> {
+    pub(crate) encoding: u8,
+    pub(crate) schema: u32,
+    pub(crate) bytes: &'a [u8],
+}
+
 /// The columns of keys, of values or of header values. What isn't set is a null.
 #[derive(Debug)]
 pub(crate) struct Values {
@@ -75,6 +83,14 @@ impl Values {
     #[inline]
     pub(crate) fn set_schema(&mut self, row: usize, schema: u32, expected_rows: usize) {
         self.schema.set(row, schema, expected_rows);
+    }
+
+    /// Sets a row whose bytes come next in `data`.
+    #[inline]
+    pub(crate) fn append(&mut self, row: usize, item: Item<'_>, expected_rows: usize, data: &mut Vec<u8>) {
+        self.set(row, item.encoding, item.bytes.len(), expected_rows);
+        self.set_schema(row, item.schema, expected_rows);
+        data.extend_from_slice(item.bytes);
     }
 
     /// The contract's default encoding is bytes, ours is none: so nulls need a column and bytes don't.
@@ -129,12 +145,10 @@ impl RecordColumns {
     }
 
     /// The next header of the last row; who adds it counts it.
-    pub(crate) fn add_header(&mut self, name: &str, encoding: u8, schema: u32, bytes: &[u8]) {
+    pub(crate) fn add_header(&mut self, name: &str, value: Item<'_>) {
         let header = self.headers();
         self.header_name.push(self.header_names.place(name));
-        self.headers.set(header, encoding, bytes.len(), header + 1);
-        self.headers.set_schema(header, schema, header + 1);
-        self.data.extend_from_slice(bytes);
+        self.headers.append(header, value, header + 1, &mut self.data);
     }
 
     pub(crate) fn finish(self, rows: usize) -> Result<wit::RecordBatch> {

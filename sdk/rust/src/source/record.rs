@@ -4,6 +4,7 @@ use std::io::Write as _;
 use serde::Serialize;
 
 use super::Batch;
+use super::columns::Item;
 use super::columns::encoding::{BYTES, CBOR, JSON, TEXT};
 use crate::data::{self, Schema, Struct, Value};
 use crate::offsets::{self, Fields, Partition};
@@ -209,7 +210,7 @@ impl<'b> Record<'b> {
         let batch = &mut *self.batch;
         let count = &mut batch.records.header_count;
         count.set(self.row, count.get(self.row) + 1, batch.expected.rows);
-        batch.records.add_header(name, encoding, 0, bytes);
+        batch.records.add_header(name, Item { encoding, schema: 0, bytes });
         self
     }
 

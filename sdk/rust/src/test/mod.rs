@@ -1,13 +1,16 @@
 //! Runs tasks in plain `cargo test`, with neither Kafka nor a worker.
 //!
-//! [`SourceRun`], [`SinkRun`], [`TransformRun`] and [`PredicateRun`] do what the worker does, on a stand-in whose clock moves only when the task waits: tests of
-//! paced sources take no time. Each thread, and so each test, has a stand-in of its own.
+//! [`SourceRun`], [`SinkRun`], [`TransformRun`], [`PredicateRun`] and [`ConverterRun`] do what the worker does, on a stand-in
+//! whose clock moves only when the task waits: tests of paced sources take no time. Each thread, and so each test, has a
+//! stand-in of its own.
 
+mod converter;
 mod seen;
 mod sink;
 mod source;
 mod transform;
 
+pub use converter::{ConverterRun, SchemaAndValue};
 pub use seen::{Seen, Taken};
 pub use sink::SinkRun;
 pub use source::SourceRun;

@@ -1,3 +1,4 @@
+use crate::bindings::base::bulkhead::connect::types::SchemaDef;
 use crate::bindings::source::exports::bulkhead::connect::source_task::SourceBatch;
 use crate::data::{Schema, Value};
 use crate::sink::{SinkBatch, SinkRecord};
@@ -90,8 +91,14 @@ fn offsets(batch: &SourceBatch) -> Vec<Option<(String, String)>> {
     (0..batch.records.count as usize).map(each).collect()
 }
 
+/// The definitions of all schemas that were registered so far.
+pub(super) fn schema_definitions() -> Vec<SchemaDef> {
+    let schemas = host::native::with(|host| host.schemas.clone());
+    (1..).zip(schemas).map(|(id, nodes)| SchemaDef { id, nodes }).collect()
+}
+
 /// All schemas that the task registered, by number.
 pub(super) fn registered_schemas() -> Result<std::collections::BTreeMap<u32, Schema>> {
-    let schemas = host::native::with(|host| host.schemas.clone());
-    (1..).zip(schemas).map(|(id, nodes)| Ok((id, Schema::from_nodes(nodes)?))).collect()
+    let read = |SchemaDef { id, nodes }| Ok((id, Schema::from_nodes(nodes)?));
+    schema_definitions().into_iter().map(read).collect()
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::block_on;
-use crate::bindings::base::bulkhead::connect::types::SchemaDef;
+use super::seen::schema_definitions;
 use crate::bindings::sink::exports::bulkhead::connect::sink_task as wit;
 use crate::component::start_sink;
 use crate::config::RawConfig;
@@ -110,10 +110,7 @@ impl<T: SinkTask> SinkRun<T> {
         let rows = records.count as usize;
         records.partition.resize(rows, 0);
         records.partition.iter_mut().for_each(|partition| *partition = (*partition).max(0));
-        records.schemas = (1..)
-            .zip(host::native::with(|host| host.schemas.clone()))
-            .map(|(id, nodes)| SchemaDef { id, nodes })
-            .collect();
+        records.schemas = schema_definitions();
         let mut next = |row: usize| {
             let topic = records.topics[records.topic.get(row).copied().unwrap_or(0) as usize].clone();
             let position = self.positions.entry((topic, records.partition[row])).or_default();

@@ -4,15 +4,15 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use super::block_on;
-use super::seen::{Seen, registered_schemas};
-use crate::bindings::base::bulkhead::connect::types::{Failure, RecordBatch, SchemaDef};
+use super::seen::{Seen, registered_schemas, schema_definitions};
+use crate::bindings::base::bulkhead::connect::types::{Failure, RecordBatch};
 use crate::bindings::transform::exports::bulkhead::connect::transform::Transformed;
 use crate::component::{start_predicate, start_transform};
 use crate::config::RawConfig;
 use crate::sink::SinkBatch;
 use crate::source::Batch;
 use crate::transform::{Predicate, PredicateDriver, Transform, TransformDriver};
-use crate::{Result, host, logging};
+use crate::{Result, logging};
 
 /// Runs a transformation, as the worker would.
 pub struct TransformRun<T> {
@@ -113,9 +113,7 @@ fn filled(fill: impl FnOnce(&mut Batch)) -> Result<RecordBatch> {
     let mut batch = Batch::new(Rc::new(Cell::new(usize::MAX)), usize::MAX / 2, Default::default());
     fill(&mut batch);
     let (produced, _) = batch.finish()?;
-    let schemas = (1..).zip(host::native::with(|host| host.schemas.clone()));
-    let schemas = schemas.map(|(id, nodes)| SchemaDef { id, nodes }).collect();
-    Ok(RecordBatch { schemas, ..produced.records })
+    Ok(RecordBatch { schemas: schema_definitions(), ..produced.records })
 }
 
 impl fmt::Display for Fate {

@@ -1,11 +1,11 @@
 //! The records that go on, written straight into the columns that cross to the worker.
 
 use super::TransformRecord;
-use super::record::Part;
 use crate::bindings::base::bulkhead::connect::types::RecordBatch;
 use crate::data::Schema;
+use crate::part::Part;
 use crate::sink::Payload;
-use crate::source::columns::{RecordColumns, Values};
+use crate::source::columns::{Item, RecordColumns};
 use crate::{Error, Result};
 
 pub(super) struct Columns {
@@ -28,16 +28,16 @@ impl Columns {
         columns.partition.set(row, partition.unwrap_or(-1), expected);
         let timestamp = record.timestamp.unwrap_or(record.timestamp());
         columns.timestamp.set(row, timestamp.unwrap_or(i64::MIN), expected);
-        let key = Item::of(record.key.as_ref(), record.key())?;
-        key.write(&mut columns.keys, row, expected, &mut columns.data);
-        let value = Item::of(record.value.as_ref(), record.value())?;
-        value.write(&mut columns.values, row, expected, &mut columns.data);
+        let key = item(record.key.as_ref(), record.key())?;
+        columns.keys.append(row, key, expected, &mut columns.data);
+        let value = item(record.value.as_ref(), record.value())?;
+        columns.values.append(row, value, expected, &mut columns.data);
         let before = columns.headers();
         for (name, value) in record.kept_headers() {
-            Item::of(None, value)?.add_as_header(name, columns);
+            columns.add_header(name, item(None, value)?);
         }
         for (name, value) in &record.added_headers {
-            Item::from(value).add_as_header(name, columns);
+            columns.add_header(name, value.into());
         }
         let headers = u32::try_from(columns.headers() - before).map_err(Error::failed)?;
         columns.header_count.set(row, headers, expected);
@@ -50,37 +50,13 @@ impl Columns {
     }
 }
 
-/// A key, a value or a header's value, as it came or as it was set.
-struct Item<'a> {
-    encoding: u8,
-    schema: u32,
-    bytes: &'a [u8],
-}
-
-impl<'a> Item<'a> {
-    fn of(set: Option<&'a Part>, came: Payload<'a>) -> Result<Self> {
-        match set {
-            Some(part) => Ok(Self::from(part)),
-            None => {
-                let (encoding, bytes) = came.raw();
-                Ok(Self { encoding, schema: came.schema().map_or(Ok(0), Schema::id)?, bytes })
-            }
+/// A key, a value or a header's value, as it was set or as it came.
+fn item<'a>(set: Option<&'a Part>, came: Payload<'a>) -> Result<Item<'a>> {
+    match set {
+        Some(part) => Ok(Item::from(part)),
+        None => {
+            let (encoding, bytes) = came.raw();
+            Ok(Item { encoding, schema: came.schema().map_or(Ok(0), Schema::id)?, bytes })
         }
-    }
-
-    fn write(&self, column: &mut Values, row: usize, expected: usize, data: &mut Vec<u8>) {
-        data.extend_from_slice(self.bytes);
-        column.set(row, self.encoding, self.bytes.len(), expected);
-        column.set_schema(row, self.schema, expected);
-    }
-
-    fn add_as_header(&self, name: &str, columns: &mut RecordColumns) {
-        columns.add_header(name, self.encoding, self.schema, self.bytes);
-    }
-}
-
-impl<'a> From<&'a Part> for Item<'a> {
-    fn from(part: &'a Part) -> Self {
-        Self { encoding: part.encoding, schema: part.schema, bytes: &part.bytes }
     }
 }

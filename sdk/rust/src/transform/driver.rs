@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use super::columns::Columns;
 use super::{Outcome, Predicate, Transform, TransformRecord};
-use crate::bindings::base::bulkhead::connect::types::{Failure, RecordBatch};
+use crate::Result;
+use crate::bindings::base::bulkhead::connect::types::RecordBatch;
 use crate::bindings::predicate::exports::bulkhead::connect::predicate::Tested;
 use crate::bindings::transform::exports::bulkhead::connect::transform::Transformed;
 use crate::connector::Answer;
-use crate::data::Schema;
-use crate::sink::{Schemas, SinkBatch};
-use crate::{Error, ErrorKind, Result};
+use crate::shown::Shown;
+use crate::sink::SinkBatch;
 
 thread_local! {
     static UNCHECKED_ANSWER: Cell<Option<Transformed>> = const { Cell::new(None) };
@@ -44,7 +44,7 @@ impl<T: Transform> AnyTransform for T {
                 match Transform::apply(self, &mut record).await {
                     Ok(Outcome::Keep) => columns.push(&record)?,
                     Ok(Outcome::Drop) => dropped.push(record.index()),
-                    Err(error) => failed.push(failure(record.index(), error)?),
+                    Err(error) => failed.push(error.of_one("record", record.index())?),
                 }
             }
             let answer = Transformed { records: columns.finish()?, dropped, failed };
@@ -67,40 +67,11 @@ impl<P: Predicate> AnyPredicate for P {
                 let answer = Predicate::test(self, &record).await;
                 tested.answers.push(*answer.as_ref().unwrap_or(&false));
                 if let Err(error) = answer {
-                    tested.failed.push(failure(record.index(), error)?);
+                    tested.failed.push(error.of_one("record", record.index())?);
                 }
             }
             Ok(UNCHECKED_TELLING.take().unwrap_or(tested))
         })
-    }
-}
-
-/// An error of one record, if it is no more than that.
-fn failure(index: u32, error: Error) -> Result<Failure> {
-    match error.kind() {
-        ErrorKind::Data => Ok(Failure { index, message: error.to_string() }),
-        ErrorKind::Retriable | ErrorKind::Failed | ErrorKind::Config(_) => {
-            Err(error.context(format!("record {index} of the batch")))
-        }
-    }
-}
-
-/// The schemas that the worker has shown; they keep its numbers when they go back.
-#[derive(Default)]
-struct Shown(Schemas);
-
-impl Shown {
-    fn lend(&mut self, mut records: RecordBatch, offset: Vec<i64>) -> Result<SinkBatch> {
-        for definition in std::mem::take(&mut records.schemas) {
-            let schema = Schema::from_nodes(definition.nodes)?;
-            schema.set_id(definition.id);
-            self.0.insert(definition.id, schema);
-        }
-        Ok(SinkBatch::of_records(records, offset, std::mem::take(&mut self.0)))
-    }
-
-    fn take_back(&mut self, batch: SinkBatch) {
-        self.0 = batch.into_schemas();
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::Result;
-use crate::data::{self, Schema, SchemaType, Value};
+use crate::data::{Schema, Value};
+use crate::part::Part;
 use crate::sink::{Payload, SinkRecord};
-use crate::source::columns::encoding::{BYTES, CBOR, NONE, TEXT};
 
 /// A record on its way through a transformation. What is not set stays as it is, and the getters go on showing the record
 /// as it came.
@@ -15,14 +15,6 @@ pub struct TransformRecord<'a> {
     pub(super) value: Option<Part>,
     removed_headers: Vec<String>,
     pub(super) added_headers: Vec<(String, Part)>,
-}
-
-/// A key, a value or a header's value that was set.
-#[derive(Debug)]
-pub(super) struct Part {
-    pub(super) encoding: u8,
-    pub(super) schema: u32,
-    pub(super) bytes: Vec<u8>,
 }
 
 impl<'a> TransformRecord<'a> {
@@ -140,23 +132,5 @@ impl<'a> TransformRecord<'a> {
 
     pub(super) fn index(&self) -> u32 {
         self.came.index()
-    }
-}
-
-impl Part {
-    /// In the plainest encoding that holds the value.
-    fn new(schema: Option<&Schema>, value: &Value<'_>) -> Result<Self> {
-        let is = |kind| schema.is_none_or(|schema| schema.kind() == kind);
-        let (encoding, bytes) = match value {
-            Value::Null if schema.is_none_or(Schema::accepts_null) => (NONE, Vec::new()),
-            Value::Text(text) if is(SchemaType::Text) => (TEXT, text.as_bytes().to_vec()),
-            Value::Bytes(bytes) if is(SchemaType::Bytes) => (BYTES, bytes.to_vec()),
-            value => {
-                let mut bytes = Vec::new();
-                data::encode(schema, value, &mut bytes)?;
-                (CBOR, bytes)
-            }
-        };
-        Ok(Self { encoding, schema: schema.map_or(Ok(0), Schema::id)?, bytes })
     }
 }
