@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::guest::GuestFailure;
 use crate::ports::{Crash, ErrorInfo, PluginError};
 use crate::tolerance::Stage;
-use crate::transform::GuestFailure;
 
 /// What is wanted of a running task; carried by a `watch` channel, so that only the newest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

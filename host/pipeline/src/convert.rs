@@ -5,14 +5,18 @@
 use std::sync::Arc;
 
 use bulkhead_model::value::{Schema, Value};
+use bulkhead_model::{RawConfig, TaskId};
 
 use crate::batch::{Encoding, Item};
+use crate::guest::OpenError;
+use crate::ports::{Aliased, Plugins, SchemaRegistries};
 
 mod avro;
 mod bytes;
 pub(crate) mod cache;
 mod charset;
 mod display;
+mod guest;
 pub mod item;
 mod json;
 mod lookup;
@@ -22,8 +26,10 @@ mod simple;
 mod string;
 pub(crate) mod values;
 
+use bytes::ByteArrayConverter;
+pub use guest::{GuestConverter, guests};
 pub use lookup::{Lookup, Lookups};
-pub use registry::{Role, builtin_plugins, create, create_with};
+pub use registry::{Role, builtin_plugins, create, create_with, is_builtin};
 
 /// The release of Kafka Connect whose behaviour the built-in plugins have.
 pub const CONNECT_VERSION: &str = "4.4.0";
@@ -136,6 +142,51 @@ pub struct Converters {
     pub key: Arc<dyn Converter>,
     pub value: Arc<dyn Converter>,
     pub header: Arc<dyn Converter>,
+    /// Where one of these is at work, the converter above passes its bytes on.
+    pub guests: Vec<GuestConverter>,
+}
+
+impl Converters {
+    /// Makes the converters of a task, each plugin in an instance of its own. `plan` says which class a role has, and how it
+    /// is configured.
+    pub async fn open(
+        plan: impl Fn(Role) -> Aliased,
+        task: &TaskId,
+        connector: &RawConfig,
+        plugins: &impl Plugins,
+        registries: Option<&dyn SchemaRegistries>,
+    ) -> Result<Self, OpenError> {
+        let catalog = plugins.catalog();
+        let bytes: Arc<dyn Converter> = Arc::new(ByteArrayConverter::new());
+        let mut converters =
+            Self { key: Arc::clone(&bytes), value: Arc::clone(&bytes), header: bytes, guests: Vec::new() };
+        for role in Role::ALL {
+            let plan = plan(role);
+            if guest::is_guest(&plan.class, role, &catalog) {
+                let class = catalog.full_name(&plan.class, role.kind()).to_owned();
+                let made = plugins.converter(task, role, &plan, connector).await;
+                let task = made.map_err(|error| guest::failure(role, &class, error))?;
+                converters.guests.push(GuestConverter { role, class, task });
+            } else {
+                let made = create_with(&plan.class, &plan.config, role, registries)?;
+                *match role {
+                    Role::Key => &mut converters.key,
+                    Role::Value => &mut converters.value,
+                    Role::Header => &mut converters.header,
+                } = made;
+            }
+        }
+        Ok(converters)
+    }
+
+    pub(crate) fn has_guests(&self) -> bool {
+        !self.guests.is_empty()
+    }
+
+    /// The plugin that has this role, if one has.
+    pub(crate) fn guest(&self, role: Role) -> Option<&GuestConverter> {
+        self.guests.iter().find(|guest| guest.role == role)
+    }
 }
 
 impl ConvertError {

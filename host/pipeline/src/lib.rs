@@ -10,6 +10,7 @@ pub mod batch;
 pub mod cbor;
 pub mod control;
 pub mod convert;
+pub mod guest;
 mod lookup;
 pub mod ports;
 pub mod sink;

@@ -39,11 +39,11 @@ mod transforms;
 mod value_to_key;
 
 pub use chain::{Chain, StageError};
-pub use mixed::{GuestFailure, MixedChain};
+pub use mixed::MixedChain;
 pub use record::{Header, Record};
 pub(crate) use regex::Regex;
 pub use registry::builtin_plugins;
-pub use transforms::{Transforms, TransformsError, guests};
+pub use transforms::{Transforms, guests};
 
 use crate::convert::ConvertError;
 

@@ -78,7 +78,7 @@ impl Setup {
             task: Arc::new(self.task.clone()),
             consumer,
             decoder: Decoder::new(
-                Converters { key: converter(Role::Key), value: converter(Role::Value), header },
+                Converters { key: converter(Role::Key), value: converter(Role::Value), header, guests: Vec::new() },
                 Chain::new(&self.config).unwrap(),
             ),
             observer: QuietObserver,

@@ -1,4 +1,4 @@
-//! Chains with guests in them, in both loops, on in-memory doubles.
+//! Transforms, predicates and converters of plugins, in both loops, on in-memory doubles.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,8 +11,8 @@ use bulkhead_doubles::{
 };
 use bulkhead_model::{ConnectorName, RawConfig, TaskId};
 use bulkhead_pipeline::control::{TaskFailure, Wanted};
-use bulkhead_pipeline::convert::{self, Converters, Role};
-use bulkhead_pipeline::ports::Rejection;
+use bulkhead_pipeline::convert::{Converters, Role};
+use bulkhead_pipeline::ports::{Aliased, Consumed, Rejection};
 use bulkhead_pipeline::sink::{DeadLetterSettings, DeadLetters, Decoder, SinkLoop, SinkSettings};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, SourceSettings};
 use bulkhead_pipeline::tolerance::Tolerance;
@@ -26,17 +26,28 @@ fn task() -> TaskId {
     ConnectorName::new("c").task(0)
 }
 
-fn converters() -> Converters {
-    let text = |role| convert::create("StringConverter", &RawConfig::new(), role).unwrap();
-    Converters { key: text(Role::Key), value: text(Role::Value), header: text(Role::Header) }
+/// Those of the configuration; texts if it names none.
+async fn converters(config: &RawConfig) -> Converters {
+    let texts = RawConfig::from(Role::ALL.map(|role| (role.key(), "StringConverter")));
+    let plan = |role| Aliased::converter(role, config).or_else(|| Aliased::converter(role, &texts)).unwrap();
+    Converters::open(plan, &task(), config, &ScriptedPlugins::default(), None).await.unwrap()
 }
 
-/// `one=test.Marked mark=1 predicate=p` as `transforms.one.type` and so on; `p?=…` is a predicate.
+/// `one=test.Marked mark=1 predicate=p` as `transforms.one.type` and so on; `p?=…` is a predicate. `value.converter=…` and its
+/// like are as they stand there.
 fn config(lines: &[&str]) -> RawConfig {
     let mut config = RawConfig::new();
     for line in lines {
         let (head, rest) = line.split_once('=').unwrap();
         let mut words = rest.split(' ');
+        if head.ends_with(".converter") {
+            config.set(head, words.next().unwrap());
+            for word in words {
+                let (key, value) = word.split_once('=').unwrap();
+                config.set(format!("{head}.{key}"), value);
+            }
+            continue;
+        }
         let (list, alias) = match head.strip_suffix('?') {
             Some(alias) => ("predicates", alias),
             None => ("transforms", head),
@@ -60,7 +71,8 @@ struct Source {
 }
 
 async fn source(values: &[&str], tolerance: &str, lines: &[&str]) -> Source {
-    let transforms = Transforms::open(&config(lines), &task(), &ScriptedPlugins::default()).await.unwrap();
+    let config = config(lines);
+    let transforms = Transforms::open(&config, &task(), &ScriptedPlugins::default()).await.unwrap();
     let acks = Arc::new(Acks::default());
     let producer = MemoryProducer::new(acks.clone());
     let offsets = MemoryOffsets::default();
@@ -70,7 +82,7 @@ async fn source(values: &[&str], tolerance: &str, lines: &[&str]) -> Source {
         task: Arc::new(ScriptedSource::new([Ok(texts(1, values))])),
         producer: producer.handle(),
         acks,
-        encoder: Encoder::new(transforms, converters()),
+        encoder: Encoder::new(transforms, converters(&config).await),
         topics: None,
         offsets: Arc::new(offsets.clone()),
         observer: QuietObserver,
@@ -93,6 +105,7 @@ async fn produced(values: &[&str], tolerance: &str, lines: &[&str]) -> String {
 }
 
 const ROUTER: &str = "route=RegexRouter regex=.* replacement=u";
+const MARKED: &str = "value.converter=test.MarkedConverter mark=>";
 const FILTER: &str = "out=org.apache.kafka.connect.transforms.Filter";
 
 #[tokio::test(start_paused = true)]
@@ -208,7 +221,8 @@ struct Sink {
 }
 
 async fn sink(task_double: ScriptedSink, tolerance: &str, lines: &[&str]) -> Sink {
-    let transforms = Transforms::open(&config(lines), &task(), &ScriptedPlugins::default()).await.unwrap();
+    let config = config(lines);
+    let transforms = Transforms::open(&config, &task(), &ScriptedPlugins::default()).await.unwrap();
     let (consumer, kafka) = MemoryConsumer::new();
     let (wanted, receiver) = watch::channel(Wanted::Running);
     let acks = Arc::new(Acks::default());
@@ -223,7 +237,7 @@ async fn sink(task_double: ScriptedSink, tolerance: &str, lines: &[&str]) -> Sin
         id: task(),
         task: Arc::new(task_double.clone()),
         consumer,
-        decoder: Decoder::new(converters(), transforms),
+        decoder: Decoder::new(converters(&config).await, transforms),
         observer: QuietObserver,
         tolerance: Tolerance::from_config(&errors),
         dead_letters: Some(DeadLetters::new(settings, task(), Box::new(dead.handle()), acks)),
@@ -293,4 +307,119 @@ async fn without_tolerance_the_dead_letter_is_written_and_the_task_fails() {
         "{failure}"
     );
     assert_eq!(dead.values(), ["bad"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_converter_of_a_plugin_gets_what_transforms_have_left() {
+    for (lines, expected) in [
+        (vec![MARKED], "t:t>a t:t>b"),
+        (vec![MARKED, ROUTER], "u:u>a u:u>b"),
+        (vec![MARKED, "m=test.Marked mark=- topic=w"], "w:w>-a w:w>-b"),
+        (vec![MARKED, "p?=test.Mentions word=b", "out=Filter predicate=p", ROUTER], "u:u>a"),
+        // Nulls stay nulls, and there are no headers to be converted.
+        (vec!["key.converter=test.MarkedConverter", "header.converter=test.MarkedConverter"], "t:a t:b"),
+        (
+            vec![
+                MARKED,
+                "key.converter=test.MarkedConverter",
+                "k=org.apache.kafka.connect.transforms.HoistField$Key field=f",
+                "x=org.apache.kafka.connect.transforms.ExtractField$Key field=f",
+            ],
+            "t:t>a t:t>b",
+        ),
+    ] {
+        assert_eq!(produced(&["a", "b"], "none", &lines).await, expected, "{lines:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_are_converted_for_the_records_that_have_them() {
+    let lines = [
+        "header.converter=test.MarkedConverter mark=>",
+        "h=InsertHeader header=k value.literal=v predicate=p",
+        "p?=test.Mentions word=b",
+    ];
+    let source = source(&["a", "b", "ab"], "none", &lines).await;
+    eventually("all are sent", SOON, || source.producer.sent().len() == 3).await;
+    let headers = source.producer.sent().into_iter().map(|sent| sent.headers);
+    let marked = vec![("k".to_owned(), Some(b"k>v".to_vec()))];
+    assert_eq!(headers.collect::<Vec<_>>(), [vec![], marked.clone(), marked]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_converter_of_a_plugin_refuses_is_one_record() {
+    assert_eq!(produced(&["a", "bad", "b"], "all", &[MARKED]).await, "t:t>a t:t>b");
+    let source = source(&["a", "bad", "b"], "none", &[MARKED]).await;
+    let failure = source.ended.await.unwrap().unwrap_err().to_string();
+    let expected = "record 1 of this run, for topic `t`, failed at stage VALUE_CONVERTER: a bad item (with \
+                    errors.tolerance=all it would be skipped)";
+    assert_eq!(failure, expected);
+    assert_eq!(source.producer.values(), ["t>a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_converter_that_crashes_takes_the_task_with_it() {
+    let source = source(&["a", "crash"], "all", &[MARKED]).await;
+    let failure = source.ended.await.unwrap().unwrap_err();
+    assert_eq!(failure.trace(), "converter `value.converter` (test.MarkedConverter): it trapped\nat some place");
+    let sink = sink(ScriptedSink::default(), "all", &[MARKED]).await;
+    sink.kafka.records("t", 0, &["crash"]);
+    let failure = sink.ended.await.unwrap().unwrap_err();
+    assert_eq!(failure.trace(), "converter `value.converter` (test.MarkedConverter): it trapped\nat some place");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sink_gets_what_a_converter_of_a_plugin_makes_of_the_bytes() {
+    for (lines, put) in [
+        (vec![MARKED], "put a  b"),
+        (vec![MARKED, "m=test.Marked mark=-"], "put -a - -b"),
+        (vec![MARKED, ROUTER], "put a  b"),
+    ] {
+        let sink = sink(ScriptedSink::default(), "all", &lines).await;
+        sink.kafka.records_or_null("t", 5, &[Some("t>a"), Some("odd"), None, Some("bad"), Some("t>b")]);
+        sink.committed("commit t-0@10").await;
+        assert!(sink.task.log().contains(&put.to_owned()), "{lines:?}: {:?}", sink.task.log());
+        let class = "VALUE_CONVERTER test.MarkedConverter";
+        assert_eq!(sink.dead_letters(), [format!("odd {class}"), format!("bad {class}")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_header_that_cannot_be_converted_is_its_records_end() {
+    let sink = sink(ScriptedSink::default(), "all", &["header.converter=test.MarkedConverter mark=>", MARKED]).await;
+    sink.kafka.fetched(Consumed {
+        topics: vec!["t".into()],
+        topic: vec![0; 3],
+        partition: vec![0; 3],
+        offset: vec![0, 1, 2],
+        timestamp: vec![0; 3],
+        timestamp_type: vec![1; 3],
+        key_len: vec![-1; 3],
+        value_len: vec![3; 3],
+        header_count: vec![1, 2, 1],
+        header_keys: vec!["k".into(), "l".into()],
+        header_key: vec![0, 0, 1, 1],
+        header_len: vec![3; 4],
+        data: "t>ak>xt>bk>xk>xt>cl>x".into(),
+    });
+    sink.committed("commit t-0@3").await;
+    assert!(sink.task.log().contains(&"put a c".to_owned()), "{:?}", sink.task.log());
+    assert_eq!(sink.dead_letters(), ["t>b HEADER_CONVERTER test.MarkedConverter"]);
+}
+
+#[tokio::test]
+async fn a_converter_that_cannot_be_made_says_where_it_stands() {
+    for (line, expected) in [
+        (
+            "key.converter=test.MarkedConverter refuse=no-room",
+            "converter `key.converter` (test.MarkedConverter): no-room",
+        ),
+        ("key.converter=Marked refuse=no-room", "converter `key.converter` (test.MarkedConverter): no-room"),
+        ("key.converter=test.Unheard", "there is no converter of class test.Unheard"),
+    ] {
+        let config = config(&[line, "value.converter=StringConverter", "header.converter=StringConverter"]);
+        let plan = |role| Aliased::converter(role, &config).unwrap();
+        let opened = Converters::open(plan, &task(), &config, &ScriptedPlugins::default(), None).await;
+        assert_eq!(opened.err().unwrap().to_string(), expected);
+    }
 }

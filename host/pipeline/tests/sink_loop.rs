@@ -44,6 +44,7 @@ fn start_with(task: ScriptedSink, value_converter: &str, tolerance: &str, transf
                 key: converter("StringConverter", Role::Key),
                 value: converter(value_converter, Role::Value),
                 header: converter("StringConverter", Role::Header),
+                guests: Vec::new(),
             },
             Chain::new(&transforms).unwrap(),
         ),

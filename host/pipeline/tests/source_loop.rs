@@ -78,6 +78,7 @@ impl Setup {
                     key: converter("StringConverter", Role::Key),
                     value: converter(self.value_converter, Role::Value),
                     header: converter("StringConverter", Role::Header),
+                    guests: Vec::new(),
                 },
             ),
             topics: self.topics.map(|(config, topics)| {

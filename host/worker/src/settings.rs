@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bulkhead_model::RawConfig;
 use bulkhead_pipeline::convert::Role;
-use bulkhead_pipeline::ports::SchemaRegistries;
+use bulkhead_pipeline::ports::{Aliased, SchemaRegistries};
 use bulkhead_pipeline::sink::SinkSettings;
 use bulkhead_pipeline::source::SourceSettings;
 
@@ -62,22 +62,17 @@ impl Settings {
         })
     }
 
-    /// Class and settings of the converter that a connector's task uses in this place: the connector's
-    /// own, or else the worker's.
-    pub(crate) fn converter(&self, connector: &RawConfig, role: Role) -> (String, RawConfig) {
-        let key = role.key();
-        let default = match role {
-            Role::Key | Role::Value => JSON,
-            Role::Header => SIMPLE,
-        };
-        let prefix = format!("{key}.");
-        match connector.get(key) {
-            Some(class) => (class.to_owned(), connector.with_prefix(&prefix)),
-            None => {
-                let class = self.properties.get(key).unwrap_or(default).to_owned();
-                (class, self.properties.with_prefix(&prefix))
-            }
-        }
+    /// The converter that a connector's task uses in this role: the connector's own, or else the worker's.
+    pub(crate) fn converter(&self, connector: &RawConfig, role: Role) -> Aliased {
+        let configured = [connector, &self.properties].into_iter().find_map(|config| Aliased::converter(role, config));
+        configured.unwrap_or_else(|| {
+            let class = match role {
+                Role::Key | Role::Value => JSON,
+                Role::Header => SIMPLE,
+            };
+            let config = self.properties.with_prefix(&format!("{}.", role.key()));
+            Aliased { alias: role.key().to_owned(), class: class.to_owned(), config }
+        })
     }
 }
 
@@ -134,10 +129,10 @@ mod tests {
     fn a_connector_with_a_converter_of_its_own_takes_none_of_the_workers_settings() {
         let properties = RawConfig::from([("value.converter", "Json"), ("value.converter.schemas.enable", "false")]);
         let settings = Settings::from_properties(&properties).unwrap();
-        let (class, config) = settings.converter(&RawConfig::new(), Role::Value);
-        assert_eq!((class.as_str(), config.get("schemas.enable")), ("Json", Some("false")));
+        let workers = settings.converter(&RawConfig::new(), Role::Value);
+        assert_eq!((workers.class.as_str(), workers.config.get("schemas.enable")), ("Json", Some("false")));
         let own = RawConfig::from([("value.converter", "String")]);
-        let (class, config) = settings.converter(&own, Role::Value);
-        assert_eq!((class.as_str(), config.is_empty()), ("String", true));
+        let own = settings.converter(&own, Role::Value);
+        assert_eq!((own.class.as_str(), own.config.is_empty()), ("String", true));
     }
 }

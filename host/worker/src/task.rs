@@ -9,7 +9,7 @@ use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::work::{Event, Run};
 use bulkhead_model::{Instance, RawConfig, TargetState, TaskId};
 use bulkhead_pipeline::control::{Observer, Wanted};
-use bulkhead_pipeline::convert::{self, Converters, Role};
+use bulkhead_pipeline::convert::Converters;
 use bulkhead_pipeline::ports::{Clients, Plugins, Purpose, SinkTask, SourceTask};
 use bulkhead_pipeline::sink::{DeadLetterSettings, DeadLetters, Decoder, SinkLoop};
 use bulkhead_pipeline::source::{Acks, Encoder, SourceLoop, TopicCreation, TopicCreator};
@@ -128,7 +128,7 @@ async fn run_source<S: Plugins, C: Clients>(
     start: &Start,
     steered: Steered,
 ) -> Result<(), String> {
-    let converters = converters(shared, start)?;
+    let converters = converters(shared, start).await?;
     let transforms = transforms(shared, start).await?;
     let topics = topic_creator(shared, start)?;
     let acks = Arc::new(Acks::default());
@@ -161,7 +161,7 @@ async fn run_sink<S: Plugins, C: Clients>(
     steered: Steered,
     secrets: &Mask,
 ) -> Result<(), String> {
-    let converters = converters(shared, start)?;
+    let converters = converters(shared, start).await?;
     let transforms = transforms(shared, start).await?;
     let dead_letters = dead_letters(shared, start).await?.map(|queue| queue.with_mask(secrets.clone()));
     let made = Instant::now();
@@ -213,13 +213,11 @@ async fn dead_letters<S: Plugins, C: Clients>(
     Ok(Some(DeadLetters::new(settings, start.id.clone(), producer, acks)))
 }
 
-fn converters<S, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
-    let create = |role| {
-        let (class, config) = shared.settings.converter(&start.connector, role);
-        let registries = shared.settings.registries.as_deref();
-        convert::create_with(&class, &config, role, registries).map_err(|error| error.to_string())
-    };
-    Ok(Converters { key: create(Role::Key)?, value: create(Role::Value)?, header: create(Role::Header)? })
+async fn converters<S: Plugins, C>(shared: &Shared<S, C>, start: &Start) -> Result<Converters, String> {
+    let Shared { settings, plugins, .. } = shared;
+    let plan = |role| settings.converter(&start.connector, role);
+    let opened = Converters::open(plan, &start.id, &start.connector, &**plugins, settings.registries.as_deref()).await;
+    opened.map_err(|error| error.to_string())
 }
 
 async fn transforms<S: Plugins, C>(shared: &Shared<S, C>, start: &Start) -> Result<Transforms, String> {

@@ -88,6 +88,7 @@ async fn a_dead_letter_is_the_record_byte_for_byte_and_counts_once_it_is_written
         key: converter("ByteArrayConverter", Role::Key),
         value: converter("LongConverter", Role::Value),
         header: converter("ByteArrayConverter", Role::Header),
+        guests: Vec::new(),
     };
     let (wanted, receiver) = watch::channel(Wanted::Running);
     let run = SinkLoop {

@@ -89,6 +89,16 @@ impl PluginCatalog {
         self.resolve_version(class, &CONNECTORS, config.get(CONNECTOR_VERSION))
     }
 
+    /// Whether a name leads to plugins of this kind, be it to more than one.
+    pub fn knows(&self, name: &str, kind: PluginKind) -> bool {
+        self.resolve(name, &[kind]) != Err(Unresolved::Unknown)
+    }
+
+    /// The full class name that is meant by a name; the name itself if it leads to no plugin.
+    pub fn full_name<'a>(&'a self, name: &'a str, kind: PluginKind) -> &'a str {
+        self.resolve(name, &[kind]).map_or(name, |plugin| plugin.full_name(name))
+    }
+
     /// The versions of a class, ascending.
     pub fn versions(&self, class: &str, kinds: &[PluginKind]) -> Vec<String> {
         let mut versions: Vec<String> = Vec::new();

@@ -77,6 +77,11 @@ pub fn create_with(
     })
 }
 
+/// Whether a class name is that of one of these.
+pub fn is_builtin(class: &str, role: Role) -> bool {
+    resolve(class, role).is_ok()
+}
+
 /// All converters, once for keys and values and once for headers.
 pub fn builtin_plugins() -> Vec<PluginDesc> {
     CLASSES
@@ -151,6 +156,8 @@ fn type_key() -> ConfigKey {
 }
 
 impl Role {
+    pub const ALL: [Self; 3] = [Self::Key, Self::Value, Self::Header];
+
     /// The key that names the class; what is below it is the converter's.
     pub fn key(self) -> &'static str {
         match self {

@@ -6,12 +6,12 @@ use bulkhead_model::value::Schema;
 use bytes::Bytes;
 
 use super::fetch::Original;
-use super::transform;
 use crate::batch::{Batch, Encoding, SinkBatch, Values};
 use crate::convert::{ConvertError, Converter, Converters, Decoded, Encoded};
+use crate::guest::GuestFailure;
 use crate::ports::Consumed;
 use crate::tolerance::{Fault, Stage};
-use crate::transform::{GuestFailure, Transforms};
+use crate::transform::Transforms;
 
 /// Converters and transforms of a sink task.
 pub struct Decoder {
@@ -44,14 +44,15 @@ impl Decoder {
     /// Converts and transforms all records of a fetch.
     pub(super) async fn decode(&self, consumed: &Consumed) -> Result<Converted, GuestFailure> {
         match &self.transforms {
-            Transforms::Native(chain) if chain.is_empty() => Ok(self.convert(consumed)),
-            Transforms::Native(chain) => Ok(self.transform(chain, consumed)),
-            Transforms::Mixed(chain) => transform::with_guests(chain, consumed, self.convert(consumed)).await,
+            Transforms::Native(chain) if !self.converters.has_guests() => {
+                Ok(if chain.is_empty() { self.convert(consumed) } else { self.transform(chain, consumed) })
+            }
+            Transforms::Native(_) | Transforms::Mixed(_) => self.with_guests(consumed).await,
         }
     }
 
     /// The quick way: bytes that no converter has to change stay where they are.
-    fn convert(&self, consumed: &Consumed) -> Converted {
+    pub(super) fn convert(&self, consumed: &Consumed) -> Converted {
         let mut building = Building::new(consumed);
         let mut refused = Vec::new();
         let mut cursor = Cursor::default();
@@ -80,7 +81,7 @@ impl Decoder {
             let decoded = building.item(consumed, place, |bytes, out| converter.decode(topic, bytes, out));
             decoded.map_err(|error| Fault::converting(stage, converter, error))
         };
-        let Converters { key, value, header } = &self.converters;
+        let Converters { key, value, header, .. } = &self.converters;
         let key = item(building, cursor.take(consumed.key_len[index]), &**key, Stage::KeyConverter)?;
         let value = item(building, cursor.take(consumed.value_len[index]), &**value, Stage::ValueConverter)?;
         let headers = consumed.header_count[index] as usize;
@@ -377,7 +378,7 @@ mod tests {
         let consumed = fetch(records);
         let buffer = consumed.data.as_ptr();
         let picky = Arc::new(Picky);
-        let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky };
+        let converters = Converters { key: picky.clone(), value: picky.clone(), header: picky, guests: Vec::new() };
         let decoder = Decoder::new(converters, Chain::default());
         let Converted { batch, refused, .. } = decoder.decode(&consumed).await.unwrap();
         batch.records.check().unwrap();

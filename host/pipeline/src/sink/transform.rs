@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::decode::{Converted, Cursor, Decoder, Refused};
 use super::fetch::Original;
 use crate::batch::{Batch, NO_TIMESTAMP, SinkBatch};
-use crate::convert::Converter;
+use crate::convert::{Converter, Role};
+use crate::guest::GuestFailure;
 use crate::ports::Consumed;
 use crate::tolerance::{Fault, Stage};
 use crate::transform::passage::{Outcome, Passage};
 use crate::transform::rows::{Rows, pooled};
-use crate::transform::{Chain, GuestFailure, Header, MixedChain, Record};
+use crate::transform::{Chain, Header, Record};
 
 impl Decoder {
     pub(super) fn transform(&self, chain: &Chain, consumed: &Consumed) -> Converted {
@@ -60,23 +61,40 @@ impl Decoder {
             offset: Some(consumed.offset[index]),
         })
     }
+
+    /// With guests among the converters or transforms.
+    pub(super) async fn with_guests(&self, consumed: &Consumed) -> Result<Converted, GuestFailure> {
+        let Converted { batch, rows: before, mut refused } = self.convert(consumed);
+        let mut passage = Passage::new(Arc::new(batch.records), batch.offset);
+        for role in [Role::Key, Role::Value, Role::Header] {
+            if let Some(guest) = self.converters.guest(role) {
+                guest.to_connect(&mut passage).await?;
+            }
+        }
+        self.transforms.apply(&mut passage).await?;
+        let Left { records, places, failed } = left(&passage, before.as_deref());
+        refused.extend(refusals(consumed, failed));
+        Ok(Converted { batch: sink_batch(records, consumed, &places), rows: Some(places), refused })
+    }
 }
 
-/// Takes converted records through a chain with guests.
-pub(super) async fn with_guests(
-    chain: &MixedChain,
-    consumed: &Consumed,
-    converted: Converted,
-) -> Result<Converted, GuestFailure> {
-    let Converted { batch, rows: before, mut refused } = converted;
-    let mut passage = Passage::new(Arc::new(batch.records), batch.offset);
-    chain.apply(&mut passage).await?;
+/// What is left of a fetch behind its passage.
+struct Left {
+    records: Batch,
+    /// Where in the fetch each of the records was.
+    places: Vec<usize>,
+    /// By rising places.
+    failed: Vec<(usize, Fault)>,
+}
+
+/// `before` says where in the fetch the records of the passage were, unless all are there.
+fn left(passage: &Passage, before: Option<&[usize]>) -> Left {
     let whole = passage.whole();
     let mut rows = Rows::default();
     let mut places = Vec::new();
     let mut failed = Vec::new();
     for (index, outcome) in passage.outcomes().enumerate() {
-        let place = before.as_ref().map_or(index, |rows| rows[index]);
+        let place = before.map_or(index, |rows| rows[index]);
         let kept = match outcome {
             Outcome::Row(_) if whole.is_some() => Ok(()),
             Outcome::Row(record) => {
@@ -92,9 +110,7 @@ pub(super) async fn with_guests(
             Err(fault) => failed.push((place, fault)),
         }
     }
-    refused.extend(refusals(consumed, failed));
-    let records = whole.map_or_else(|| rows.finish(), |batch| Batch::clone(batch));
-    Ok(Converted { batch: sink_batch(records, consumed, &places), rows: Some(places), refused })
+    Left { records: whole.map_or_else(|| rows.finish(), |batch| Batch::clone(batch)), places, failed }
 }
 
 /// By rising places, as they are given.
@@ -140,8 +156,8 @@ mod tests {
 
     async fn decoded(pattern: &str) -> SinkBatch {
         let string = |role| create("StringConverter", &RawConfig::new(), role).unwrap();
-        let converters =
-            Converters { key: string(Role::Key), value: string(Role::Value), header: string(Role::Header) };
+        let (key, value, header) = (string(Role::Key), string(Role::Value), string(Role::Header));
+        let converters = Converters { key, value, header, guests: Vec::new() };
         let chain = Chain::new(&RawConfig::from([
             ("transforms", "rename"),
             ("transforms.rename.type", "org.apache.kafka.connect.transforms.RegexRouter"),

@@ -4,18 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::batch::{Batch, Encoding, Item, RecordRef};
-use crate::convert::{ConvertError, Converter, Converters, Encoded, SchemaAndValue};
+use crate::convert::{ConvertError, Converter, Converters, Encoded, Role, SchemaAndValue};
+use crate::guest::GuestFailure;
 use crate::ports::Outgoing;
 use crate::tolerance::{Fault, Stage};
 use crate::transform::passage::{Outcome, Passage, read};
-use crate::transform::{GuestFailure, Header, Record, Transforms};
+use crate::transform::{Header, Record, Transforms};
 
 /// Transforms and converters of a source task, with buffers that are used again for every record.
 pub struct Encoder {
     transforms: Transforms,
-    pub(super) key: Arc<dyn Converter>,
-    pub(super) value: Arc<dyn Converter>,
-    header: Arc<dyn Converter>,
+    pub(super) converters: Converters,
     key_buffer: Vec<u8>,
     value_buffer: Vec<u8>,
     header_buffer: Vec<u8>,
@@ -30,16 +29,22 @@ enum HeaderBytes<'a> {
 
 impl Encoder {
     pub fn new(transforms: impl Into<Transforms>, converters: Converters) -> Self {
-        let Converters { key, value, header } = converters;
         let (key_buffer, value_buffer, header_buffer) = (Vec::new(), Vec::new(), Vec::new());
-        Self { transforms: transforms.into(), key, value, header, key_buffer, value_buffer, header_buffer }
+        Self { transforms: transforms.into(), converters, key_buffer, value_buffer, header_buffer }
     }
 
     /// Guests work on a whole batch before its records are encoded; none if there are no guests.
     pub(super) async fn transform(&self, batch: &Batch) -> Result<Option<Passage>, GuestFailure> {
-        let Transforms::Mixed(chain) = &self.transforms else { return Ok(None) };
+        if matches!(self.transforms, Transforms::Native(_)) && !self.converters.has_guests() {
+            return Ok(None);
+        }
         let mut passage = Passage::new(Arc::new(batch.clone()), Vec::new());
-        chain.apply(&mut passage).await?;
+        self.transforms.apply(&mut passage).await?;
+        for role in [Role::Header, Role::Key, Role::Value] {
+            if let Some(guest) = self.converters.guest(role) {
+                guest.from_connect(&mut passage).await?;
+            }
+        }
         Ok(Some(passage))
     }
 
@@ -76,10 +81,10 @@ impl Encoder {
         let headers = if record.header_count() == 0 { Vec::new() } else { self.headers(topic, record)? };
         let headers: Vec<(&str, Option<&[u8]>)> =
             headers.iter().map(|(key, bytes)| (*key, bytes.resolve(&self.header_buffer))).collect();
-        let key = side(&*self.key, topic, record.key, &mut self.key_buffer)
-            .map_err(|error| Fault::converting(Stage::KeyConverter, &*self.key, error))?;
-        let value = side(&*self.value, topic, record.value, &mut self.value_buffer)
-            .map_err(|error| Fault::converting(Stage::ValueConverter, &*self.value, error))?;
+        let key = side(&*self.converters.key, topic, record.key, &mut self.key_buffer)
+            .map_err(|error| Fault::converting(Stage::KeyConverter, &*self.converters.key, error))?;
+        let value = side(&*self.converters.value, topic, record.value, &mut self.value_buffer)
+            .map_err(|error| Fault::converting(Stage::ValueConverter, &*self.converters.value, error))?;
         let (partition, timestamp) = (record.partition(), record.timestamp());
         Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
     }
@@ -91,14 +96,13 @@ impl Encoder {
             let bytes = converter.from_connect(topic, half.schema.as_ref(), &half.value);
             bytes.map_err(|error| Fault::converting(stage, converter, error))
         };
-        let headers = record
-            .headers
-            .iter()
-            .map(|Header { key, value }| Ok((&**key, convert(&*self.header, value, Stage::HeaderConverter)?)));
+        let headers = record.headers.iter().map(|Header { key, value }| {
+            Ok((&**key, convert(&*self.converters.header, value, Stage::HeaderConverter)?))
+        });
         let headers = headers.collect::<Result<Vec<_>, _>>()?;
         let headers: Vec<_> = headers.iter().map(|(key, bytes)| (*key, bytes.as_deref())).collect();
-        let key = convert(&*self.key, &record.key, Stage::KeyConverter)?;
-        let value = convert(&*self.value, &record.value, Stage::ValueConverter)?;
+        let key = convert(&*self.converters.key, &record.key, Stage::KeyConverter)?;
+        let value = convert(&*self.converters.value, &record.value, Stage::ValueConverter)?;
         let (partition, timestamp) = (record.partition, record.timestamp);
         let (key, value) = (key.as_deref(), value.as_deref());
         Ok(send(&Outgoing { topic, partition, timestamp, key, value, headers: &headers }))
@@ -108,13 +112,14 @@ impl Encoder {
         let mut headers = Vec::with_capacity(record.header_count());
         for (key, item) in record.headers() {
             let start = self.header_buffer.len();
-            let encoded = self.header.encode(topic, item, &mut self.header_buffer);
-            let bytes =
-                match encoded.map_err(|error| Fault::converting(Stage::HeaderConverter, &*self.header, error))? {
-                    Encoded::Null => HeaderBytes::Null,
-                    Encoded::Same => HeaderBytes::Item(item.bytes),
-                    Encoded::Appended => HeaderBytes::Buffer(start..self.header_buffer.len()),
-                };
+            let encoded = self.converters.header.encode(topic, item, &mut self.header_buffer);
+            let bytes = match encoded
+                .map_err(|error| Fault::converting(Stage::HeaderConverter, &*self.converters.header, error))?
+            {
+                Encoded::Null => HeaderBytes::Null,
+                Encoded::Same => HeaderBytes::Item(item.bytes),
+                Encoded::Appended => HeaderBytes::Buffer(start..self.header_buffer.len()),
+            };
             headers.push((&**key, bytes));
         }
         Ok(headers)

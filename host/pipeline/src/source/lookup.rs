@@ -12,14 +12,17 @@ use crate::tolerance::Stage;
 impl Encoder {
     /// What was given up for the batch before may be asked for again.
     pub(super) fn begin(&self) {
-        [&self.key, &self.value].iter().filter_map(|converter| converter.lookups()).for_each(Lookups::begin);
+        [&self.converters.key, &self.converters.value]
+            .iter()
+            .filter_map(|converter| converter.lookups())
+            .for_each(Lookups::begin);
     }
 
     /// The registry of the converter of a stage, if it has one.
     pub(super) fn lookups(&self, stage: Stage) -> Option<&dyn Lookups> {
         match stage {
-            Stage::KeyConverter => self.key.lookups(),
-            Stage::ValueConverter => self.value.lookups(),
+            Stage::KeyConverter => self.converters.key.lookups(),
+            Stage::ValueConverter => self.converters.value.lookups(),
             Stage::Transformation | Stage::HeaderConverter | Stage::TaskPut | Stage::TaskPoll | Stage::KafkaProduce => {
                 None
             }

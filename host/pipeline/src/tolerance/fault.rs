@@ -68,7 +68,7 @@ impl Fault {
         Self { stage, class, exception: "bulkhead.ProduceFailed", message, cause: None, place: None, missing: None }
     }
 
-    fn of(stage: Stage, class: String, error: ConvertError) -> Self {
+    pub(crate) fn of(stage: Stage, class: String, error: ConvertError) -> Self {
         let missing = if let ConvertError::Missing(lookup) = &error { Some(Box::new(lookup.clone())) } else { None };
         let (exception, text) = match error {
             ConvertError::Data(message) => ("org.apache.kafka.connect.errors.DataException", message),

@@ -6,6 +6,7 @@ use super::chain::{Chain, StageError};
 use super::passage::{Passage, Sent};
 use super::{Predicate, Transform};
 use crate::convert::ConvertError;
+use crate::guest::GuestFailure;
 use crate::ports::{Aliased, Fate, PluginError, PredicateTask, TransformTask, Transformed};
 use crate::tolerance::Fault;
 
@@ -51,38 +52,16 @@ pub(super) enum Test {
     Guest(Arc<dyn PredicateTask>),
 }
 
-/// A guest failed, and not because of one record.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} `{alias}` ({class}): {error}")]
-pub struct GuestFailure {
-    /// Transform or predicate.
-    pub what: &'static str,
-    pub alias: String,
-    /// The full name of its class.
-    pub class: String,
-    pub error: PluginError,
-}
-
 impl MixedChain {
     /// Takes a batch through all stages. An error is the end of the task.
     pub(crate) async fn apply(&self, passage: &mut Passage) -> Result<(), GuestFailure> {
         for segment in &self.segments {
             match segment {
-                Segment::Native(chain) => apply_native(chain, passage),
+                Segment::Native(chain) => passage.apply(chain),
                 Segment::Mixed(stage) => stage.apply(passage).await?,
             }
         }
         Ok(())
-    }
-}
-
-fn apply_native(chain: &Chain, passage: &mut Passage) {
-    for index in passage.live() {
-        let Some(record) = passage.take(index) else { continue };
-        match chain.apply(record) {
-            Ok(record) => passage.put(index, record),
-            Err(error) => passage.fail(index, Fault::transforming(error)),
-        }
     }
 }
 

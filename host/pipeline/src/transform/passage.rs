@@ -1,9 +1,9 @@
-//! A batch on its way through a chain with guests: every record keeps its place, whatever becomes of it.
+//! A batch on its way through transforms and converters with guests among them: every record keeps its place, whatever becomes of it.
 
 use std::sync::Arc;
 
 use super::rows::Rows;
-use super::{Header, Record};
+use super::{Chain, Header, Record};
 use crate::batch::{Batch, Encoding, Place, RecordRef};
 use crate::cbor;
 use crate::convert::{ConvertError, item};
@@ -41,11 +41,11 @@ pub(crate) enum Outcome<'a> {
 }
 
 /// Records on their way to a guest.
-pub(super) struct Sent {
-    pub(super) batch: Arc<Batch>,
+pub(crate) struct Sent {
+    pub(crate) batch: Arc<Batch>,
     pub(super) offset: Vec<i64>,
     /// Where in the passage each comes from.
-    pub(super) from: Vec<usize>,
+    pub(crate) from: Vec<usize>,
 }
 
 impl Passage {
@@ -72,8 +72,19 @@ impl Passage {
         self.shared(&self.live())
     }
 
+    /// Takes all records through a chain of built-in transforms.
+    pub(super) fn apply(&mut self, chain: &Chain) {
+        for index in self.live() {
+            let Some(record) = self.take(index) else { continue };
+            match chain.apply(record) {
+                Ok(record) => self.put(index, record),
+                Err(error) => self.fail(index, Fault::transforming(error)),
+            }
+        }
+    }
+
     /// The records that go on.
-    pub(super) fn live(&self) -> Vec<usize> {
+    pub(crate) fn live(&self) -> Vec<usize> {
         let live = self.slots.iter().enumerate().filter(|(_, slot)| matches!(slot, Slot::Row(_) | Slot::Tree(_)));
         live.map(|(index, _)| index).collect()
     }
@@ -103,12 +114,12 @@ impl Passage {
         self.slots[index] = record.map_or(Slot::Dropped, |record| Slot::Tree(Box::new(record)));
     }
 
-    pub(super) fn fail(&mut self, index: usize, fault: Fault) {
+    pub(crate) fn fail(&mut self, index: usize, fault: Fault) {
         self.slots[index] = Slot::Failed(Box::new(fault));
     }
 
     /// Makes a batch of some records; those that can't be part of one have failed.
-    pub(super) fn send(&mut self, mut from: Vec<usize>) -> Sent {
+    pub(crate) fn send(&mut self, mut from: Vec<usize>) -> Sent {
         let batch = match self.shared(&from) {
             Some(batch) => Arc::clone(batch),
             None => Arc::new(self.gather(&mut from)),
@@ -119,7 +130,7 @@ impl Passage {
 
     /// The records of a guest's answer, in place of those that it was sent and kept. What is no value of
     /// its schema is the end of its record, with the fault that `blame` makes of it.
-    pub(super) fn receive(&mut self, kept: &[usize], batch: Batch, blame: impl Fn(ConvertError) -> Fault) {
+    pub(crate) fn receive(&mut self, kept: &[usize], batch: Batch, blame: impl Fn(ConvertError) -> Fault) {
         let (batch, number) = (Arc::new(batch), self.batches.len());
         self.batches.push(Arc::clone(&batch));
         for (index, place) in kept.iter().zip(places(&batch)) {

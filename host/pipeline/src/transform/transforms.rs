@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bulkhead_model::plugin::{PluginCatalog, PluginKind, Unresolved};
+use bulkhead_model::plugin::{PluginCatalog, PluginKind};
 use bulkhead_model::{RawConfig, TaskId};
 
 use super::chain::{Chain, Stage};
-use super::mixed::{Guard, GuestFailure, MixedChain, MixedStage, Name, Segment, Test, Work};
+use super::mixed::{Guard, MixedChain, MixedStage, Name, Segment, Test, Work};
+use super::passage::Passage;
 use super::plan::{self, GuardPlan, StagePlan};
 use super::registry::{full_name, is_predicate, is_transform, make_predicate, make_transform};
 use crate::convert::ConvertError;
+use crate::guest::{GuestFailure, OpenError};
 use crate::ports::{Aliased, Plugins, PredicateTask};
 
 /// All that a configuration says of transforms and predicates.
@@ -20,19 +22,10 @@ pub enum Transforms {
     Mixed(MixedChain),
 }
 
-/// Transforms can't be made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TransformsError {
-    #[error("{0}")]
-    Config(#[from] ConvertError),
-    #[error("{0}")]
-    Guest(#[from] GuestFailure),
-}
-
 impl Transforms {
     /// Makes the transforms of a task, each guest in an instance of its own; a predicate is shared by the
     /// transforms that it guards.
-    pub async fn open(config: &RawConfig, task: &TaskId, plugins: &impl Plugins) -> Result<Self, TransformsError> {
+    pub async fn open(config: &RawConfig, task: &TaskId, plugins: &impl Plugins) -> Result<Self, OpenError> {
         let stages = plan::stages(config)?;
         let opener = Opener { catalog: plugins.catalog(), plugins, task, connector: config };
         if !stages.iter().any(|stage| opener.has_guest(stage)) {
@@ -59,6 +52,18 @@ impl Transforms {
         }
         Ok(Self::Mixed(MixedChain { segments }))
     }
+
+    /// Takes a batch through all of them. An error is the end of the task.
+    pub(crate) async fn apply(&self, passage: &mut Passage) -> Result<(), GuestFailure> {
+        match self {
+            Self::Native(chain) if chain.is_empty() => Ok(()),
+            Self::Native(chain) => {
+                passage.apply(chain);
+                Ok(())
+            }
+            Self::Mixed(chain) => chain.apply(passage).await,
+        }
+    }
 }
 
 /// The transforms and predicates of a configuration that aren't built in, each once.
@@ -79,16 +84,11 @@ pub fn guests(config: &RawConfig, catalog: &PluginCatalog) -> Vec<(PluginKind, A
 }
 
 fn is_guest_transform(plan: &Aliased, catalog: &PluginCatalog) -> bool {
-    !is_transform(&plan.class) && is_installed(&plan.class, PluginKind::Transformation, catalog)
+    !is_transform(&plan.class) && catalog.knows(&plan.class, PluginKind::Transformation)
 }
 
 fn is_guest_predicate(plan: &Aliased, catalog: &PluginCatalog) -> bool {
-    !is_predicate(&plan.class) && is_installed(&plan.class, PluginKind::Predicate, catalog)
-}
-
-/// Also if it isn't clear which is meant: the sandbox knows what to say then.
-fn is_installed(class: &str, kind: PluginKind, catalog: &PluginCatalog) -> bool {
-    catalog.resolve(class, &[kind]) != Err(Unresolved::Unknown)
+    !is_predicate(&plan.class) && catalog.knows(&plan.class, PluginKind::Predicate)
 }
 
 impl From<Chain> for Transforms {
@@ -114,7 +114,7 @@ impl<P: Plugins> Opener<'_, P> {
             || is_guest_transform(&stage.transform, &self.catalog)
     }
 
-    async fn stage(&self, stage: &StagePlan, predicates: &mut Predicates) -> Result<MixedStage, TransformsError> {
+    async fn stage(&self, stage: &StagePlan, predicates: &mut Predicates) -> Result<MixedStage, OpenError> {
         let plan = &stage.transform;
         let at = |error: ConvertError| error.at(&format!("transform `{}`", plan.alias));
         let guard = match &stage.guard {
@@ -122,7 +122,7 @@ impl<P: Plugins> Opener<'_, P> {
             None => None,
         };
         let (class, transform) = if is_guest_transform(plan, &self.catalog) {
-            let class = self.full_name(&plan.class, PluginKind::Transformation);
+            let class = self.catalog.full_name(&plan.class, PluginKind::Transformation).to_owned();
             let made = self.plugins.transform(self.task, plan, self.connector).await;
             let name = Name::of(plan, class.clone());
             (class, Work::Guest(made.map_err(|error| name.failed("transform", error))?))
@@ -137,9 +137,9 @@ impl<P: Plugins> Opener<'_, P> {
         guard: &GuardPlan,
         predicates: &mut Predicates,
         at: impl Fn(ConvertError) -> ConvertError,
-    ) -> Result<Guard, TransformsError> {
+    ) -> Result<Guard, OpenError> {
         let GuardPlan { predicate: plan, wanted } = guard;
-        let name = Name::of(plan, self.full_name(&plan.class, PluginKind::Predicate));
+        let name = Name::of(plan, self.catalog.full_name(&plan.class, PluginKind::Predicate).to_owned());
         let predicate = if !is_guest_predicate(plan, &self.catalog) {
             let made = make_predicate(&plan.class, &plan.config);
             Test::Native(made.map_err(|error| at(error.at(&format!("predicate `{}`", plan.alias))))?)
@@ -152,10 +152,5 @@ impl<P: Plugins> Opener<'_, P> {
             Test::Guest(made)
         };
         Ok(Guard { name, predicate, wanted: *wanted })
-    }
-
-    fn full_name(&self, class: &str, kind: PluginKind) -> String {
-        let known = self.catalog.resolve(class, &[kind]);
-        known.map_or_else(|_| class.to_owned(), |plugin| plugin.full_name(class).to_owned())
     }
 }

@@ -35,6 +35,7 @@ fn start(registry: &MemoryRegistry, tolerance: Tolerance) -> Run {
                 key: strings(Role::Key),
                 value: converter(registry, Role::Value, &[]),
                 header: strings(Role::Header),
+                guests: Vec::new(),
             },
         ),
         topics: None,
