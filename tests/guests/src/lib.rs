@@ -1,8 +1,9 @@
-//! A source, a sink, a transform and a predicate that do on request what no plugin should: the key `mode` says what. They show that a worker
-//! survives them. One file for each family of misdeeds; [`source`] and [`sink`] only pick.
+//! A source, a sink, a transform, a predicate and a converter that do on request what no plugin should: the key `mode` says
+//! what. They show that a worker survives them. One file for each family of misdeeds; [`source`] and [`sink`] only pick.
 //!
 //! Build it with `cargo build --target wasm32-wasip2 -p bulkhead-test-guests`.
 
+mod converter;
 mod death;
 mod flood;
 mod malformed;
@@ -18,6 +19,8 @@ bulkhead_sdk::export! {
     sink "io.bulkhead.test.HostileSink" => sink::HostileSink,
     transform "io.bulkhead.test.HostileTransform" => transform::HostileTransform needs { network: ["*:*"], files: read_write },
     predicate "io.bulkhead.test.HostilePredicate" => transform::HostilePredicate,
+    converter "io.bulkhead.test.HostileConverter" => converter::HostileConverter needs { network: ["*:*"], files: read_write },
+    header_converter "io.bulkhead.test.HostileConverter" => converter::HostileConverter,
 }
 
 /// An enum of modes that is read from the names given here; with `#[derive(Config)]` it is a key like any other.

@@ -58,7 +58,7 @@ fn under(schema: u32) -> SourceBatch {
     batch
 }
 
-fn node(kind: SchemaType) -> SchemaNode {
+pub(crate) fn node(kind: SchemaType) -> SchemaNode {
     SchemaNode {
         kind,
         optional: false,
