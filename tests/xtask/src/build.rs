@@ -17,6 +17,7 @@ const PLUGINS: &[(&str, &str)] = &[
     ("file-sink", "file_sink.wasm"),
     ("generator-source", "generator_source.wasm"),
     ("redact-transform", "redact_transform.wasm"),
+    ("cbor-converter", "cbor_converter.wasm"),
     ("bulkhead-test-guests", "bulkhead_test_guests.wasm"),
 ];
 

@@ -41,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("file-sink", &["bulkhead-sdk"]),
     ("generator-source", &["bulkhead-sdk"]),
     ("redact-transform", &["bulkhead-sdk"]),
+    ("cbor-converter", &["bulkhead-sdk"]),
 ];
 
 /// Libraries that only one crate may link, and crates that must stay without a runtime.
