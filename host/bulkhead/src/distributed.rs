@@ -149,6 +149,8 @@ impl Wired {
         let (config, config_events) = TopicLog::open(&admin, cluster.logs.config.clone()).await?;
         let sandbox = bulkhead_sandbox::Settings { worker: worker.to_string(), ..settings.sandbox.clone() };
         let sandbox = Arc::new(Sandbox::open(sandbox, offsets.clone()).await?);
+        let catalog = plugins::catalog(&sandbox.catalog());
+        settings.check_converters(&catalog)?;
 
         let (news, inbox) = mpsc::channel(NEWS);
         let mut followers = JoinSet::new();
@@ -175,7 +177,6 @@ impl Wired {
             }),
             news: inbox,
         };
-        let catalog = plugins::catalog(&sandbox.catalog());
         let mode = Mode::Distributed(Box::new(cluster.herder(format!("http://{worker}/"))));
         let herder = Herder::new(settings.herder(mode, worker));
         let (worker, work) = Worker::spawn(sandbox.clone(), Arc::new(clients), offsets, settings.worker.clone());

@@ -55,6 +55,7 @@ pub async fn run(arguments: ConnectStandalone) -> anyhow::Result<()> {
     let sandbox = Arc::new(sandbox?);
     let changes = sandbox.changes();
     let catalog = plugins::catalog(&sandbox.catalog());
+    settings.check_converters(&catalog)?;
     let (news, inbox) = mpsc::channel(NEWS);
     let mut followers = JoinSet::new();
     followers.spawn(plugins::follow(changes, news));

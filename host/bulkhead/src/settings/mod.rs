@@ -4,6 +4,7 @@
 //! `keys`; `known` finds keys that nobody reads.
 
 mod cluster;
+mod converters;
 mod keys;
 mod known;
 mod references;
@@ -25,6 +26,7 @@ use bulkhead_worker::Secrets;
 use crate::properties::{self, PropertiesFileError};
 
 pub use cluster::{ClusterSettings, Logs};
+pub use converters::MissingConverters;
 pub use known::Unheeded;
 use references::Resolved;
 

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use bulkhead_herder::ExactlyOnce;
 use bulkhead_herder::protocol::ConnectProtocol;
+use bulkhead_model::plugin::PluginCatalog;
 
 use super::*;
 
@@ -202,4 +203,24 @@ fn a_reference_without_value_is_named() {
 fn a_wrong_value_is_not_told_if_it_was_a_secret() {
     let error = with_provider("timeout=S3CRET-42\nid=me").unwrap_err();
     assert!(error.contains("session.timeout.ms") && !error.contains("S3CRET"), "{error}");
+}
+
+#[test]
+fn converters_that_are_not_there_are_named_with_their_keys() {
+    let catalog = crate::plugins::catalog(&PluginCatalog::default());
+    let check = |more: &[(&str, &str)]| {
+        let (settings, _) = parse_distributed(&properties(more), &Secrets::default()).unwrap();
+        settings.check_converters(&catalog).map_err(|missing| missing.to_string())
+    };
+    assert_eq!(check(&[("value.converter", "Json"), ("key.converter.plugin.version", "[4,5)")]), Ok(()));
+    let missing = check(&[
+        ("value.converter", "org.example.CsvConverter"),
+        ("key.converter.plugin.version", "9"),
+        ("header.converter", "AvroConverter"),
+    ]);
+    let expected = "worker property `key.converter`: `org.apache.kafka.connect.json.JsonConverter`: version 9 is not \
+                    installed (installed: 4.4.0); worker property `value.converter`: no converter of the class \
+                    `org.example.CsvConverter` is installed; worker property `header.converter`: no header_converter of \
+                    the class `AvroConverter` is installed";
+    assert_eq!(missing, Err(expected.to_owned()));
 }

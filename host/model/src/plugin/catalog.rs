@@ -35,6 +35,17 @@ pub struct NoSuchVersion {
     pub installed: Vec<String>,
 }
 
+impl Unresolved {
+    /// For people: why a name leads to no plugin of this kind.
+    pub fn explain(&self, kind: PluginKind, name: &str) -> String {
+        match self {
+            Self::Unknown => format!("no {kind} of the class `{name}` is installed"),
+            Self::Ambiguous(classes) => format!("`{name}` may be any of {}", classes.join(", ")),
+            Self::NoSuchVersion(other) => format!("`{name}`: {other}"),
+        }
+    }
+}
+
 impl PluginCatalog {
     /// Sorted as REST lists them: by kind, then by name, then by version.
     pub fn new(plugins: impl IntoIterator<Item = PluginDesc>) -> Self {
