@@ -2,7 +2,7 @@
 //!
 //! What `bulkhead_sdk::test` does natively and within the author's own language, this does with the
 //! finished component, whatever it was written in: limits, grants, traps and all. Start at [`Kit::open`],
-//! then [`SourceRun`], [`SinkRun`], [`TransformRun`] or [`PredicateRun`].
+//! then [`SourceRun`], [`SinkRun`], [`TransformRun`], [`PredicateRun`] or [`ConverterRun`].
 //!
 //! ```no_run
 //! use bulkhead_testkit::Kit;
@@ -16,6 +16,7 @@
 //! # Ok::<(), bulkhead_testkit::Failure>(())
 //! ```
 
+mod converter;
 mod sink;
 mod source;
 mod transform;
@@ -27,11 +28,14 @@ use bulkhead_doubles::MemoryOffsets;
 use bulkhead_model::config::ConfigValue;
 use bulkhead_model::plugin::PluginDesc;
 use bulkhead_model::{ConnectorName, RawConfig};
+use bulkhead_pipeline::convert::ConvertError;
 use bulkhead_pipeline::ports::{Connector, PluginError, Plugins};
 use bulkhead_sandbox::{Mode, Sandbox, SandboxedConnector, Settings};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
+pub use bulkhead_pipeline::convert::{Role, SchemaAndValue};
+pub use converter::{ConverterRun, Outcomes};
 pub use sink::SinkRun;
 pub use source::SourceRun;
 pub use transform::{PredicateRun, TransformRun};
@@ -59,6 +63,12 @@ pub enum Failure {
     Plugin(#[from] PluginError),
     #[error("the connector makes no task of this configuration")]
     NoTask,
+    /// The configuration doesn't name one.
+    #[error("the configuration has no `{0}`")]
+    NoConverter(&'static str),
+    /// A value that doesn't fit its schema.
+    #[error(transparent)]
+    Value(#[from] ConvertError),
     /// The plugin handed over less than was asked for.
     #[error("{found} records after {polls} polls, where {wanted} were asked for")]
     TooFew { found: usize, wanted: usize, polls: u32 },
@@ -130,6 +140,12 @@ impl Kit {
     /// Starts a predicate, in the same way.
     pub fn predicate(&self, config: impl Into<RawConfig>) -> Result<PredicateRun, Failure> {
         PredicateRun::start(self.inner.clone(), config.into())
+    }
+
+    /// Starts a converter of keys, values or header values as a connector's configuration has it: `key.converter`,
+    /// `value.converter` or `header.converter` says which, and what is below that key is its own.
+    pub fn converter(&self, role: Role, config: impl Into<RawConfig>) -> Result<ConverterRun, Failure> {
+        ConverterRun::start(self.inner.clone(), role, &config.into())
     }
 
     fn only_task(&self, config: &RawConfig) -> Result<RawConfig, Failure> {
