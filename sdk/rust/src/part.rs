@@ -7,9 +7,9 @@ use crate::source::columns::encoding::{BYTES, CBOR, NONE, TEXT};
 
 #[derive(Debug)]
 pub(crate) struct Part {
-    pub(crate) encoding: u8,
+    encoding: u8,
     schema: u32,
-    pub(crate) bytes: Vec<u8>,
+    bytes: Vec<u8>,
 }
 
 impl Part {

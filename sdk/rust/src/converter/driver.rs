@@ -42,8 +42,8 @@ async fn each(
     mut convert: impl AsyncFnMut(&ConverterItem<'_>, &mut Part) -> Result<()>,
 ) -> Result<Converted> {
     let count = items.len();
-    let (mut made, mut data, mut failed) = (Values::new(), Vec::new(), Vec::new());
-    let mut part = Part::null();
+    let (mut made, mut part, mut failed) = (Values::new(), Part::null(), Vec::new());
+    let mut data = Vec::with_capacity(items.bytes);
     for (row, item) in items.iter().enumerate() {
         part.clear();
         match convert(&item, &mut part).await {

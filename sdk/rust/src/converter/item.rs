@@ -12,6 +12,8 @@ use crate::{Error, Result};
 /// The items of one call, as the values of records.
 pub(super) struct Items {
     records: SinkBatch,
+    /// Of all items.
+    pub(super) bytes: usize,
     header_keys: Vec<String>,
     header_key: Vec<u32>,
 }
@@ -21,8 +23,9 @@ impl Items {
         let ValueBatch { count, topics, schemas, topic, header_keys, header_key, items, data } = batch;
         let mut records = RecordColumns::with_capacity(0).finish(0)?;
         (records.count, records.topics, records.topic) = (count, topics, topic);
+        let bytes = data.len();
         (records.schemas, records.values, records.data) = (schemas, items, data);
-        Ok(Self { records: shown.lend(records, Vec::new())?, header_keys, header_key })
+        Ok(Self { records: shown.lend(records, Vec::new())?, bytes, header_keys, header_key })
     }
 
     pub(super) fn len(&self) -> usize {
