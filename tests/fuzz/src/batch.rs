@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use bulkhead_model::RawConfig;
 use bulkhead_model::offset::SourcePartition;
-use bulkhead_pipeline::batch::{Batch, Encoding, Item, SourceBatch, Values};
+use bulkhead_pipeline::batch::{Batch, Column, Encoding, Item, SourceBatch, Values};
 use bulkhead_pipeline::convert::{self, Converter, Role, item};
 
 use crate::data;
@@ -13,7 +13,11 @@ use crate::data;
 /// A batch that passes its check has nothing that can't be walked through, and every converter takes its items or says
 /// why not.
 pub fn batch(bytes: &[u8]) {
-    let Ok(batch) = source_batch(&mut Unstructured::new(bytes)) else { return };
+    let mut from = Unstructured::new(bytes);
+    let Ok(batch) = source_batch(&mut from) else { return };
+    if let Ok(column) = items(&mut from) {
+        walk_through(&column);
+    }
     if batch.check().is_err() {
         return;
     }
@@ -29,6 +33,14 @@ pub fn batch(bytes: &[u8]) {
         }
     }
     assert_eq!((records, total), (batch.records.count, batch.records.data.len()));
+}
+
+/// The same of what a converter gives back.
+fn walk_through(column: &Column) {
+    if column.check().is_ok() {
+        let total: usize = column.iter().inspect(|item| convert(*item)).map(|item| item.bytes.len()).sum();
+        assert_eq!((column.iter().count(), total), (column.count, column.data.len()));
+    }
 }
 
 fn convert(item: Item<'_>) {
@@ -87,6 +99,14 @@ fn source_batch(from: &mut Unstructured<'_>) -> Result<SourceBatch> {
         .collect();
     records.data = exact(from, &claimed)?.into();
     Ok(SourceBatch { records, partitions, partition, offset_len, offsets: offsets.into() })
+}
+
+fn items(from: &mut Unstructured<'_>) -> Result<Column> {
+    let count = from.int_in_range(0..=4)?;
+    let schemas = (0..from.int_in_range(0..=2)?).map(|_| data::schema(from, 2)).collect::<Result<Vec<_>>>()?;
+    let values = values(from, count)?;
+    let data = exact(from, &values.len)?.into();
+    Ok(Column { count, schemas: Arc::new(schemas), values, data })
 }
 
 /// As many bytes as are claimed, mostly.
