@@ -1,6 +1,7 @@
 //! The verdict on a configuration, put together from everyone who has a say.
 
 use bulkhead_model::ConfigPatch;
+use bulkhead_model::config::references::references;
 use bulkhead_model::config::{ConfigType, ConfigValue, Given, OverridePolicy};
 use bulkhead_model::plugin::{CONNECTOR_VERSION, PluginCatalog, PluginDesc, PluginKind, Unresolved};
 use bulkhead_model::work::Validation;
@@ -58,8 +59,12 @@ impl<'a> Case<'a> {
     }
 }
 
-/// The answer for a connector whose wanted version isn't installed: the plugin can't be asked.
+/// The answer for a connector whose wanted version isn't installed: the plugin can't be asked. Which version a reference
+/// stands for is known to the worker alone.
 pub(super) fn wrong_version(case: &Case<'_>) -> Option<ConfigInfos> {
+    if case.text(CONNECTOR_VERSION).is_some_and(|wanted| references(wanted).next().is_some()) {
+        return None;
+    }
     let mut entries = common::entries(case, common::Extent::Shared);
     let version = entries.iter().find(|entry| entry.name() == CONNECTOR_VERSION)?;
     let error = version.value.errors.first()?.clone();

@@ -240,6 +240,9 @@ fn a_wrong_version_is_reported_on_the_class_too() {
     assert_eq!(errors(&infos), "2: connector.class 1, connector.plugin.version 1");
     assert_eq!(infos.groups, ["Common", "Transforms", "Predicates", "Error Handling"]);
     assert_eq!(errors(&source(&[("connector.plugin.version", Some("[1.0,2.0)"))])), "0: ");
+    // The plugin was asked: what the reference stands for could have been there.
+    let reference = source(&[("connector.plugin.version", Some("${file:/versions:source}"))]);
+    assert_eq!(errors(&reference), "1: connector.plugin.version 1");
 }
 
 fn recommended(infos: &ConfigInfos, name: &str) -> String {
