@@ -257,5 +257,5 @@ async fn many_members_leave_at_once() {
         closed.await.unwrap();
     }
     println!("20 members left within {:?}", begun.elapsed());
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

@@ -217,7 +217,7 @@ async fn a_record_is_back_soon() {
     }
     took.sort();
     println!("append and read to end: median {:?}, slowest {:?}", took[took.len() / 2], took[took.len() - 1]);
-    assert!(took[took.len() / 2] < Duration::from_millis(300), "{took:?}");
+    assert!(took[took.len() / 2] < Duration::from_secs(1), "{took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

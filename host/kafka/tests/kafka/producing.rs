@@ -152,5 +152,5 @@ fn an_idle_producer_is_there_for_a_restarted_task() {
     fill(&clients, &topic, 1);
     let begun = Instant::now();
     fill(&clients, &topic, 1);
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }

@@ -104,7 +104,7 @@ fn g32_a_follower_pauses_without_its_leader() {
     for (name, _) in &connectors {
         assert_eq!(rest.status("PUT", &format!("/connectors/{name}/pause")).unwrap(), 202);
     }
-    assert!(asked.elapsed() < Duration::from_secs(4), "four times: {:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(10), "four times: {:?}", asked.elapsed());
     let id = cluster.id(follower);
     let paused = || {
         let owners = cluster.owners(follower).ok()?;

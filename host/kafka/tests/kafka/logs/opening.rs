@@ -20,7 +20,7 @@ async fn refusal(worker: &Worker, settings: LogSettings) -> String {
     let before = worker.admin.topic_settings(&settings.topic).await;
     let (topic, begun) = (settings.topic.clone(), Instant::now());
     let error = worker.try_open(settings).await.err().expect("it is refused");
-    assert!(begun.elapsed() < Duration::from_secs(1), "{error} after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{error} after {:?}", begun.elapsed());
     assert_eq!(worker.admin.topic_settings(&topic).await, before);
     error.to_string()
 }
