@@ -2,7 +2,6 @@
 
 mod files;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bulkhead_herder::api::Event;
@@ -15,19 +14,12 @@ pub use files::PluginFolder;
 
 use crate::driver::ports::News;
 
-/// The catalogue that REST lists and the herder validates against. No file takes the place of what the worker brings.
+/// The catalogue that REST lists and the herder validates against. The sandbox has left out of `installed` whatever the
+/// worker brings itself.
 pub fn catalog(installed: &PluginCatalog) -> Arc<PluginCatalog> {
-    let ours: Vec<_> = convert::builtin_plugins().into_iter().chain(transform::builtin_plugins()).collect();
-    let names: BTreeSet<_> = ours.iter().map(|plugin| (plugin.kind, plugin.class.clone())).collect();
-    let installed = installed.iter().filter(|plugin| {
-        let is_free = !names.contains(&(plugin.kind, plugin.class.clone()));
-        if !is_free {
-            tracing::warn!(class = plugin.class, "A file provides a class that the worker brings; it is not used.");
-        }
-        is_free
-    });
-    let installed = installed.map(|plugin| PluginDesc::clone(plugin));
-    Arc::new(PluginCatalog::new(installed.chain(ours.iter().cloned())))
+    let installed = installed.iter().map(|plugin| PluginDesc::clone(plugin));
+    let ours = convert::builtin_plugins().into_iter().chain(transform::builtin_plugins());
+    Arc::new(PluginCatalog::new(installed.chain(ours)))
 }
 
 /// Tells the herder whenever what is installed has changed.
@@ -36,30 +28,5 @@ pub async fn follow(mut changes: Changes, news: mpsc::Sender<News>) {
         if news.send(News::Event(Event::Plugins(catalog(&installed)))).await.is_err() {
             return;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bulkhead_model::config::ConfigDef;
-    use bulkhead_model::plugin::PluginKind;
-
-    use super::*;
-
-    #[test]
-    fn what_the_worker_brings_is_not_replaced() {
-        let plugin = |class: &str| PluginDesc {
-            class: class.to_owned(),
-            aliases: Vec::new(),
-            kind: PluginKind::Converter,
-            version: Some("99".to_owned()),
-            documentation: String::new(),
-            config: ConfigDef::default(),
-        };
-        let json = "org.apache.kafka.connect.json.JsonConverter";
-        let catalog = catalog(&PluginCatalog::new([plugin("a.Converter"), plugin(json)]));
-        let version = |class| catalog.resolve(class, &[PluginKind::Converter]).unwrap().version.clone();
-        assert_eq!(version("a.Converter").as_deref(), Some("99"));
-        assert_eq!(version(json).as_deref(), Some(convert::CONNECT_VERSION));
     }
 }

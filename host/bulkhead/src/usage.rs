@@ -23,6 +23,7 @@ fn part(stats: &InstanceStats) -> Option<PartUsage> {
     let (kind, alias) = match stats.part.as_ref()? {
         Part::Transform(alias) => (PartKind::Transform, alias),
         Part::Predicate(alias) => (PartKind::Predicate, alias),
+        Part::Converter(alias) => (PartKind::Converter, alias),
     };
     Some(PartUsage { kind, alias: alias.clone(), plugin: stats.plugin.clone(), usage: usage(stats) })
 }

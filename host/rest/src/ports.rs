@@ -60,7 +60,7 @@ pub struct InstanceUsage {
     pub limits: InstanceLimits,
 }
 
-/// A transform or predicate of a plugin, in an instance of its own.
+/// A transform, predicate or converter of a plugin, in an instance of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartUsage {
     pub kind: PartKind,
@@ -75,6 +75,7 @@ pub struct PartUsage {
 pub enum PartKind {
     Transform,
     Predicate,
+    Converter,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

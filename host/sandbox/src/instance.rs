@@ -6,6 +6,6 @@ mod shared;
 mod watch;
 
 pub(crate) use actor::{Launch, launch};
-pub(crate) use handle::{Budget, Handle};
+pub(crate) use handle::{Budget, Handle, InStore};
 pub(crate) use shared::{Origin, Shared, SinkState};
 pub(crate) use watch::{CpuSpent, End, Op};

@@ -93,7 +93,7 @@ impl Sandbox {
         self.host.instances()
     }
 
-    /// The transforms and predicates of a task that have an instance now.
+    /// The transforms, predicates and converters of a task that have an instance now.
     pub fn parts(&self, instance: &Instance) -> Vec<InstanceStats> {
         self.host.parts(instance)
     }

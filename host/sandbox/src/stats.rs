@@ -41,6 +41,8 @@ pub struct InstanceStats {
 pub enum Part {
     Transform(String),
     Predicate(String),
+    /// `key.converter`, `value.converter` or `header.converter`.
+    Converter(String),
 }
 
 impl fmt::Display for Part {
@@ -48,6 +50,7 @@ impl fmt::Display for Part {
         match self {
             Self::Transform(alias) => write!(f, "transform `{alias}`"),
             Self::Predicate(alias) => write!(f, "predicate `{alias}`"),
+            Self::Converter(alias) => write!(f, "converter `{alias}`"),
         }
     }
 }

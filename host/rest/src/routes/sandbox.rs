@@ -44,7 +44,7 @@ struct SandboxState<'a> {
     #[schema(value_type = Option<u64>)]
     cpu_ms: Option<u128>,
     dropped_log_lines: Option<u64>,
-    /// Transforms and predicates of plugins, each in a sandbox of its own.
+    /// Transforms, predicates and converters of plugins, each in a sandbox of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parts: Vec<SandboxPart>,
 }
@@ -52,7 +52,7 @@ struct SandboxState<'a> {
 #[derive(Serialize, ToSchema)]
 struct SandboxPart {
     kind: PartKind,
-    /// Its name in the connector's configuration.
+    /// Its name in the connector's configuration, that of the key for a converter.
     alias: String,
     plugin: String,
     limits: SandboxLimits,
@@ -193,20 +193,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_task_shows_the_transforms_that_it_has_beside_itself() {
+    async fn a_task_shows_the_transforms_and_converters_that_it_has_beside_itself() {
         let client = Client::with_connector("a").await;
         client.herder.show_connector_with_tasks("a", 1);
-        let (alias, plugin) = ("mask".to_owned(), "org.example.Mask".to_owned());
-        let part = PartUsage { kind: PartKind::Transform, alias, plugin, usage: usage() };
+        let part = |kind, alias: &str, plugin: &str| {
+            let (alias, plugin) = (alias.to_owned(), plugin.to_owned());
+            PartUsage { kind, alias, plugin, usage: usage() }
+        };
+        let parts = vec![
+            part(PartKind::Transform, "mask", "org.example.Mask"),
+            part(PartKind::Converter, "value.converter", "org.example.Cbor"),
+        ];
         let task = Instance::Task(ConnectorName::new("a").task(0));
-        client.sandbox.run_with_parts(task, usage(), vec![part]);
-        assert_eq!(
-            show(&client).await["tasks"][0]["parts"],
-            json!([{
-                "kind": "transform", "alias": "mask", "plugin": "org.example.Mask",
+        client.sandbox.run_with_parts(task, usage(), parts);
+        let shown = |kind: &str, alias: &str, plugin: &str| {
+            json!({
+                "kind": kind, "alias": alias, "plugin": plugin,
                 "limits": {"memory_bytes": 64, "call_timeout_ms": 30_000, "cpu_burst_ms": 10_000},
                 "memory": {"now_bytes": 20, "peak_bytes": 40}, "cpu_ms": 1_500, "dropped_log_lines": 7,
-            }])
+            })
+        };
+        assert_eq!(
+            show(&client).await["tasks"][0]["parts"],
+            json!([
+                shown("transform", "mask", "org.example.Mask"),
+                shown("converter", "value.converter", "org.example.Cbor"),
+            ])
         );
     }
 

@@ -1,10 +1,11 @@
 //! The list of classes made of the files.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use bulkhead_model::config::ConfigDef;
 use bulkhead_model::plugin::{PluginCatalog, PluginDesc, PluginKind, Unresolved, Version};
+use bulkhead_pipeline::{convert, transform};
 
 use super::{BrokenFile, Class, Fault, PluginFile, Plugins};
 use crate::v0_1::{self, manifest};
@@ -17,6 +18,12 @@ pub(crate) struct Catalog {
     /// Every file, in order.
     pub(crate) files: Vec<PluginFile>,
 }
+
+/// Converters, transforms and predicates that the worker brings.
+static BUILTIN: LazyLock<HashSet<(PluginKind, String)>> = LazyLock::new(|| {
+    let all = convert::builtin_plugins().into_iter().chain(transform::builtin_plugins());
+    all.map(|plugin| (plugin.kind, plugin.class)).collect()
+});
 
 /// Kind, name and version.
 type Key = (PluginKind, String, Option<String>);
@@ -78,6 +85,9 @@ impl Catalog {
         let left_out = |reason| Fault::LeftOut { class: plugin.name.clone(), reason };
         let needs = v0_1::needs(&plugin.needs, component.initial_memory).map_err(left_out)?;
         let desc = Arc::new(desc(plugin, config));
+        if BUILTIN.contains(&(desc.kind, desc.class.clone())) {
+            return Err(left_out("it is built in and can't be replaced".to_owned()));
+        }
         if let Some(missing) = component.indices.missing(desc.kind) {
             return Err(left_out(format!("the component exports no {missing}")));
         }
@@ -116,5 +126,87 @@ fn desc(plugin: &manifest::Plugin, config: ConfigDef) -> PluginDesc {
         version: Some(plugin.version.clone()),
         documentation: plugin.documentation.clone(),
         config,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use manifest::PluginType;
+    use wasmtime::component::{Component, Linker};
+
+    use super::*;
+    use crate::catalog::{File, Manifest, scan};
+    use crate::engine;
+    use crate::v0_1::Indices;
+
+    /// Exports a manifest and a converter, as far as the names go.
+    const COMPONENT: &str = r#"
+        (component
+            (core module $m (func (export "f")))
+            (core instance $i (instantiate $m))
+            (func $f (canon lift (core func $i "f")))
+            (instance $manifest (export "plugins" (func $f)) (export "config-keys" (func $f)))
+            (instance $converter
+                (export "configure" (func $f)) (export "from-connect" (func $f)) (export "to-connect" (func $f)))
+            (export "bulkhead:connect/manifest@0.1.0" (instance $manifest))
+            (export "bulkhead:connect/converter@0.1.0" (instance $converter)))"#;
+
+    fn plugin(kind: PluginType, name: &str) -> manifest::Plugin {
+        let needs = manifest::Needs { network: Vec::new(), files: manifest::FileAccess::None, env: Vec::new() };
+        manifest::Plugin {
+            name: name.to_owned(),
+            kind,
+            version: "1".to_owned(),
+            documentation: String::new(),
+            aliases: Vec::new(),
+            needs,
+        }
+    }
+
+    fn catalog(plugins: &[(PluginType, &str)]) -> Catalog {
+        let engine = engine::open(1).unwrap();
+        let component = Component::new(&engine, wat::parse_str(COMPONENT).unwrap()).unwrap();
+        let pre = Linker::new(&engine).instantiate_pre(&component).unwrap();
+        let plugins = plugins.iter().map(|(kind, name)| (plugin(*kind, name), Vec::new()));
+        let component = Plugins {
+            path: "a.wasm".into(),
+            digest: String::new(),
+            indices: Arc::new(Indices::of(&pre).unwrap()),
+            pre,
+            manifest: Manifest { plugins: plugins.collect() },
+            initial_memory: 0,
+        };
+        let found = scan::look(Path::new("/")).unwrap();
+        Catalog::new([&File { found, opened: Ok(Arc::new(component)) }])
+    }
+
+    #[test]
+    fn a_class_is_listed_if_the_component_can_be_what_it_says_and_the_worker_does_not_bring_it() {
+        let catalog = catalog(&[
+            (PluginType::Converter, "a.Converter"),
+            (PluginType::HeaderConverter, "a.Converter"),
+            (PluginType::Predicate, "a.Predicate"),
+            (PluginType::Converter, "org.apache.kafka.connect.json.JsonConverter"),
+            (PluginType::HeaderConverter, "io.confluent.connect.avro.AvroConverter"),
+            (PluginType::Transformation, "org.apache.kafka.connect.transforms.Filter"),
+            (PluginType::Predicate, "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"),
+        ]);
+        let listed: Vec<_> = catalog.listed.iter().map(|plugin| format!("{} {}", plugin.kind, plugin.class)).collect();
+        // Confluent's is a converter of keys and values alone.
+        let avro = "header_converter io.confluent.connect.avro.AvroConverter";
+        assert_eq!(listed, ["converter a.Converter", "header_converter a.Converter", avro]);
+        let broken: Vec<_> = catalog.broken().map(|file| file.reason).collect();
+        let built_in = |class: &str| format!("class `{class}` is left out: it is built in and can't be replaced");
+        assert_eq!(
+            broken,
+            [
+                "class `a.Predicate` is left out: the component exports no predicate".to_owned(),
+                built_in("org.apache.kafka.connect.json.JsonConverter"),
+                built_in("org.apache.kafka.connect.transforms.Filter"),
+                built_in("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"),
+            ]
+        );
     }
 }

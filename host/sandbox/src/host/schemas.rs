@@ -42,7 +42,7 @@ struct Shown {
 
 impl Schemas {
     /// What the records of a batch refer to.
-    pub(crate) fn shared(&mut self) -> Arc<Vec<Arc<Schema>>> {
+    fn shared(&mut self) -> Arc<Vec<Arc<Schema>>> {
         let all = &self.all;
         Arc::clone(self.shared.get_or_insert_with(|| Arc::new(all.clone())))
     }
@@ -108,8 +108,14 @@ impl Schemas {
         Ok(self.all.len() as u32)
     }
 
-    /// Takes a schema that came along with a batch, under the number that the guest gave it.
-    pub(crate) fn define(&mut self, definition: SchemaDef) -> Result<(), String> {
+    /// Takes the schemas that a batch brings along, and answers with all that the guest has by now.
+    pub(crate) fn take(&mut self, definitions: Vec<SchemaDef>) -> Result<Arc<Vec<Arc<Schema>>>, String> {
+        definitions.into_iter().try_for_each(|definition| self.define(definition))?;
+        Ok(self.shared())
+    }
+
+    /// Takes one under the number that the guest gave it.
+    fn define(&mut self, definition: SchemaDef) -> Result<(), String> {
         let id = definition.id;
         let number = self.register(definition.nodes)?;
         if number == id {

@@ -36,6 +36,8 @@ pub(crate) enum Op {
     Configure,
     Apply,
     Test,
+    FromConnect,
+    ToConnect,
     Stop,
 }
 
@@ -277,6 +279,8 @@ impl fmt::Display for Op {
             Self::Configure => "configure",
             Self::Apply => "apply",
             Self::Test => "test",
+            Self::FromConnect => "from-connect",
+            Self::ToConnect => "to-connect",
             Self::Stop => "stop",
         })
     }

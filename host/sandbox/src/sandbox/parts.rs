@@ -1,19 +1,18 @@
-//! What a task has beside itself, in instances of their own: transforms and predicates.
+//! What a task has beside itself, in instances of their own: transforms, predicates and converters.
 
 use std::sync::Arc;
 
 use bulkhead_model::plugin::{PluginKind, Unresolved};
 use bulkhead_model::{Instance, RawConfig, TaskId};
-use bulkhead_pipeline::ports::{Aliased, PluginError, PredicateTask, TransformTask};
-use bulkhead_pipeline::transform;
+use bulkhead_pipeline::ports::{Aliased, ConverterTask, PluginError, PredicateTask, TransformTask};
+use bulkhead_pipeline::{convert, transform};
 
 use super::plugins::first;
-use super::{Limits, Sandbox, Start};
+use super::{Sandbox, Start};
 use crate::catalog::Class;
 use crate::grant::{self, Grant, Refusal};
-use crate::instance::Handle;
 use crate::stats::Part;
-use crate::v0_1::{Role, SandboxedPredicate, SandboxedTransform};
+use crate::v0_1::{PartInstance, Role, SandboxedConverter, SandboxedPredicate, SandboxedTransform};
 
 /// The version that a part is wanted in.
 const VERSION: &str = "plugin.version";
@@ -25,9 +24,8 @@ impl Sandbox {
         transform: &Aliased,
         connector: &RawConfig,
     ) -> Result<Arc<dyn TransformTask>, PluginError> {
-        let (handle, limits, class) = self.start_part(task, PluginKind::Transformation, transform, connector)?;
-        let config = &transform.config;
-        Ok(Arc::new(SandboxedTransform::configure(handle, limits, class, config).await?))
+        let (instance, class) = self.start_part(task, Slot::Transform, transform, connector)?;
+        Ok(Arc::new(SandboxedTransform::configure(instance, class, &transform.config).await?))
     }
 
     pub(super) async fn open_predicate(
@@ -36,57 +34,70 @@ impl Sandbox {
         predicate: &Aliased,
         connector: &RawConfig,
     ) -> Result<Arc<dyn PredicateTask>, PluginError> {
-        let (handle, limits, class) = self.start_part(task, PluginKind::Predicate, predicate, connector)?;
-        let config = &predicate.config;
-        Ok(Arc::new(SandboxedPredicate::configure(handle, limits, class, config).await?))
+        let (instance, class) = self.start_part(task, Slot::Predicate, predicate, connector)?;
+        Ok(Arc::new(SandboxedPredicate::configure(instance, class, &predicate.config).await?))
+    }
+
+    pub(super) async fn open_converter(
+        &self,
+        task: &TaskId,
+        role: convert::Role,
+        converter: &Aliased,
+        connector: &RawConfig,
+    ) -> Result<Arc<dyn ConverterTask>, PluginError> {
+        let (instance, class) = self.start_part(task, Slot::Converter(role), converter, connector)?;
+        Ok(Arc::new(SandboxedConverter::configure(instance, class, &converter.config, role).await?))
     }
 
     /// What the parts of a connector's tasks ask for in vain, with the prefix of their keys.
     pub(super) fn refused_to_parts(&self, connector: &RawConfig) -> Vec<(String, Refusal)> {
+        let catalog = self.installed.catalog();
+        let transforms = transform::guests(connector, &catalog.listed);
+        let transforms = transforms.into_iter().map(|(kind, part)| {
+            let slot = if kind == PluginKind::Predicate { Slot::Predicate } else { Slot::Transform };
+            (slot, part)
+        });
+        let converters = convert::guests(connector, &catalog.listed);
+        let converters = converters.into_iter().map(|(role, part)| (Slot::Converter(role), part));
         let mut refused = Vec::new();
-        for (kind, part) in transform::guests(connector, &self.installed.catalog().listed) {
-            let Ok(class) = self.part_class(kind, &part) else { continue };
+        for (slot, part) in transforms.chain(converters) {
+            let Ok(class) = self.part_class(slot, &part) else { continue };
             if let Err(refusals) = self.part_grant(&class, &part, connector) {
-                refused.extend(refusals.into_iter().map(|refusal| (prefix(kind, &part), refusal)));
+                refused.extend(refusals.into_iter().map(|refusal| (slot.prefix(&part), refusal)));
             }
         }
         refused
     }
 
+    /// An instance and the class that it is to be.
     fn start_part(
         &self,
         task: &TaskId,
-        kind: PluginKind,
+        slot: Slot,
         part: &Aliased,
         connector: &RawConfig,
-    ) -> Result<(Handle, Limits, String), PluginError> {
-        let class = self.part_class(kind, part)?;
+    ) -> Result<(PartInstance, String), PluginError> {
+        let class = self.part_class(slot, part)?;
         let grant = self.part_grant(&class, part, connector);
-        let grant = grant.map_err(|refusals| first(&prefix(kind, part), refusals))?;
+        let grant = grant.map_err(|refusals| first(&slot.prefix(part), refusals))?;
         let limits = self.host.limits(&grant);
-        let alias = part.alias.clone();
-        let (role, part) = if kind == PluginKind::Predicate {
-            (Role::Predicate, Part::Predicate(alias))
-        } else {
-            (Role::Transform, Part::Transform(alias))
-        };
         let start = Start {
             pre: &class.component.pre,
             indices: &class.component.indices,
-            role,
+            role: slot.role(),
             instance: Instance::Task(task.clone()),
-            part: Some(part),
+            part: Some(slot.part(part)),
             class: &class.desc.class,
             budget: limits.call(),
         };
-        Ok((self.host.start(start, &grant)?, limits, class.desc.class.clone()))
+        Ok((PartInstance::new(self.host.start(start, &grant)?, limits), class.desc.class.clone()))
     }
 
-    fn part_class(&self, kind: PluginKind, part: &Aliased) -> Result<Arc<Class>, PluginError> {
-        let name = &part.class;
+    fn part_class(&self, slot: Slot, part: &Aliased) -> Result<Arc<Class>, PluginError> {
+        let (name, kind) = (&part.class, slot.kind());
         let found = self.installed.catalog().class_of(name, &[kind], part.config.get(VERSION));
         found.map_err(|unresolved| PluginError::Config {
-            key: Some(format!("{}type", prefix(kind, part))),
+            key: Some(slot.class_key(part)),
             message: match unresolved {
                 Unresolved::Unknown => format!("no {kind} of the class `{name}` is installed"),
                 Unresolved::Ambiguous(classes) => format!("`{name}` may be any of {}", classes.join(", ")),
@@ -111,8 +122,54 @@ impl Sandbox {
     }
 }
 
-/// What is before the keys of a part.
-fn prefix(kind: PluginKind, part: &Aliased) -> String {
-    let list = if kind == PluginKind::Predicate { "predicates" } else { "transforms" };
-    format!("{list}.{}.", part.alias)
+/// What a part is for.
+#[derive(Clone, Copy)]
+enum Slot {
+    Transform,
+    Predicate,
+    Converter(convert::Role),
+}
+
+impl Slot {
+    fn kind(self) -> PluginKind {
+        match self {
+            Self::Transform => PluginKind::Transformation,
+            Self::Predicate => PluginKind::Predicate,
+            Self::Converter(role) => role.kind(),
+        }
+    }
+
+    fn role(self) -> Role {
+        match self {
+            Self::Transform => Role::Transform,
+            Self::Predicate => Role::Predicate,
+            Self::Converter(_) => Role::Converter,
+        }
+    }
+
+    fn part(self, part: &Aliased) -> Part {
+        let alias = part.alias.clone();
+        match self {
+            Self::Transform => Part::Transform(alias),
+            Self::Predicate => Part::Predicate(alias),
+            Self::Converter(_) => Part::Converter(alias),
+        }
+    }
+
+    /// What is before the keys of a part.
+    fn prefix(self, part: &Aliased) -> String {
+        match self {
+            Self::Transform => format!("transforms.{}.", part.alias),
+            Self::Predicate => format!("predicates.{}.", part.alias),
+            Self::Converter(role) => format!("{}.", role.key()),
+        }
+    }
+
+    /// The key that names the class.
+    fn class_key(self, part: &Aliased) -> String {
+        match self {
+            Self::Transform | Self::Predicate => format!("{}type", self.prefix(part)),
+            Self::Converter(role) => role.key().to_owned(),
+        }
+    }
 }

@@ -72,13 +72,12 @@ impl Plugins for Sandbox {
 
     async fn converter(
         &self,
-        _task: &TaskId,
-        _role: convert::Role,
+        task: &TaskId,
+        role: convert::Role,
         converter: &Aliased,
-        _connector: &RawConfig,
+        connector: &RawConfig,
     ) -> Result<Arc<dyn ConverterTask>, PluginError> {
-        let key = Some(converter.alias.clone());
-        Err(PluginError::Config { key, message: "converters of plugins can't be run yet".to_owned() })
+        self.open_converter(task, role, converter, connector).await
     }
 }
 

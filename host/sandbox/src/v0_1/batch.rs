@@ -4,16 +4,13 @@
 use std::sync::Arc;
 
 use bulkhead_model::offset::SourcePartition;
-use bulkhead_model::value::Schema;
 use bulkhead_pipeline::batch::{Batch, Encoding, Malformed, SourceBatch, Values};
-use bulkhead_pipeline::ports::{Fate, PluginError, Transformed};
+use bulkhead_pipeline::ports::{Fate, Transformed};
 use bytes::Bytes;
-use wasmtime::component::Accessor;
 
 use super::bindings::exports::bulkhead::connect::{predicate, source_task, transform};
-use super::convert::at_fault;
 use super::wit::types::{self, Failure};
-use crate::tenant::Tenant;
+use crate::host::Schemas;
 
 /// Records in one batch, whatever the worker asked for: the columns are built on the host, where the
 /// guest's memory limit doesn't reach.
@@ -31,33 +28,23 @@ pub(super) enum Refused {
     TooLarge { found: usize, most: usize },
     #[error("the batch is malformed: {0}")]
     Malformed(#[from] Malformed),
-    #[error("the answer names record {index} of {count}")]
-    NoSuchRecord { index: u32, count: usize },
-    #[error("the answer names record {index} twice, or after a later one")]
+    #[error("{0}")]
+    Schemas(String),
+    #[error("the answer names place {index} of {count}")]
+    NoSuchPlace { index: u32, count: usize },
+    #[error("the answer names place {index} twice, or after a later one")]
     OutOfOrder { index: u32 },
     #[error("the answer has {found} {what} where {due} are due")]
     Count { what: &'static str, found: usize, due: usize },
-}
-
-/// Takes over the schemas that a batch brings along, and answers with all that the guest has by now.
-pub(super) fn schemas(
-    accessor: &Accessor<Tenant>,
-    records: &mut types::RecordBatch,
-) -> Result<Arc<Vec<Arc<Schema>>>, PluginError> {
-    let definitions = std::mem::take(&mut records.schemas);
-    let schemas = accessor.with(|mut store| {
-        let schemas = &mut store.get().schemas;
-        definitions.into_iter().try_for_each(|definition| schemas.define(definition))?;
-        Ok(schemas.shared())
-    });
-    schemas.map_err(at_fault)
+    #[error("item {index} of the answer {what}; only bytes and null, without schemas, go to Kafka")]
+    NotForKafka { index: usize, what: &'static str },
 }
 
 /// Takes a batch over, or says what is wrong with it.
 pub(super) fn source_batch(
     batch: source_task::SourceBatch,
-    schemas: Arc<Vec<Arc<Schema>>>,
     max_bytes: usize,
+    schemas: &mut Schemas,
 ) -> Result<SourceBatch, Refused> {
     check_sizes(&batch, max_bytes)?;
     let batch = SourceBatch {
@@ -75,7 +62,7 @@ pub(super) fn source_batch(
 pub(super) fn transformed(
     answer: transform::Transformed,
     count: usize,
-    schemas: Arc<Vec<Arc<Schema>>>,
+    schemas: &mut Schemas,
 ) -> Result<Transformed, Refused> {
     check_counts(&answer.records, 0)?;
     let mut fates = vec![Fate::Kept; count];
@@ -114,14 +101,14 @@ pub(super) fn tested(answer: predicate::Tested, count: usize) -> Result<Vec<Resu
 }
 
 /// Whether places rise, and are all in the batch.
-fn in_order<T>(places: &[T], count: usize, index: impl Fn(&T) -> u32) -> Result<(), Refused> {
+pub(super) fn in_order<T>(places: &[T], count: usize, index: impl Fn(&T) -> u32) -> Result<(), Refused> {
     let mut next = 0;
     for index in places.iter().map(index) {
         if index < next {
             return Err(Refused::OutOfOrder { index });
         }
         if index as usize >= count {
-            return Err(Refused::NoSuchRecord { index, count });
+            return Err(Refused::NoSuchPlace { index, count });
         }
         next = index + 1;
     }
@@ -152,11 +139,12 @@ fn check_sizes(batch: &source_task::SourceBatch, max_bytes: usize) -> Result<(),
     Ok(())
 }
 
-fn records(batch: types::RecordBatch, schemas: Arc<Vec<Arc<Schema>>>) -> Result<Batch, Malformed> {
+/// With the schemas that it brings along, and all that the guest has by now.
+fn records(batch: types::RecordBatch, schemas: &mut Schemas) -> Result<Batch, Refused> {
     Ok(Batch {
         count: batch.count as usize,
         topics: pool(batch.topics, |topic| topic),
-        schemas,
+        schemas: schemas.take(batch.schemas).map_err(Refused::Schemas)?,
         topic: batch.topic,
         partition: batch.partition,
         timestamp: batch.timestamp,
@@ -174,7 +162,7 @@ fn pool<T>(texts: Vec<String>, entry: impl Fn(Arc<str>) -> T) -> Vec<T> {
     texts.into_iter().map(|text| entry(Arc::from(text))).collect()
 }
 
-fn values(column: &'static str, values: types::Values) -> Result<Values, Malformed> {
+pub(super) fn values(column: &'static str, values: types::Values) -> Result<Values, Malformed> {
     let encoding = values
         .encoding
         .iter()
@@ -217,7 +205,7 @@ mod tests {
     fn check(change: impl FnOnce(&mut source_task::SourceBatch), max_bytes: usize) -> String {
         let mut batch = two_records();
         change(&mut batch);
-        match source_batch(batch, Arc::default(), max_bytes) {
+        match source_batch(batch, max_bytes, &mut Schemas::default()) {
             Ok(batch) => format!("{} records", batch.records.count),
             Err(refused) => refused.to_string(),
         }
@@ -267,7 +255,7 @@ mod tests {
                 dropped: dropped.to_vec(),
                 failed: failed.iter().map(|index| failure(*index)).collect(),
             };
-            match transformed(answer, count, Arc::default()) {
+            match transformed(answer, count, &mut Schemas::default()) {
                 Ok(Transformed { fates, .. }) => format!("{fates:?}"),
                 Err(refused) => refused.to_string(),
             }
@@ -277,11 +265,11 @@ mod tests {
             (&[1], &[0], 4, "[Failed(\"no\"), Dropped, Kept, Kept]"),
             (&[], &[], 3, "the answer has 2 records where 3 are due"),
             (&[0], &[], 2, "the answer has 2 records where 1 are due"),
-            (&[3], &[], 3, "the answer names record 3 of 3"),
-            (&[], &[u32::MAX], 3, "the answer names record 4294967295 of 3"),
-            (&[1, 1], &[], 4, "the answer names record 1 twice, or after a later one"),
-            (&[1, 0], &[], 4, "the answer names record 0 twice, or after a later one"),
-            (&[1], &[1], 4, "the answer names record 1 twice, or after a later one"),
+            (&[3], &[], 3, "the answer names place 3 of 3"),
+            (&[], &[u32::MAX], 3, "the answer names place 4294967295 of 3"),
+            (&[1, 1], &[], 4, "the answer names place 1 twice, or after a later one"),
+            (&[1, 0], &[], 4, "the answer names place 0 twice, or after a later one"),
+            (&[1], &[1], 4, "the answer names place 1 twice, or after a later one"),
         ] {
             assert_eq!(check(dropped, failed, count), expected);
         }
@@ -296,6 +284,6 @@ mod tests {
         assert_eq!(check(&[true, false], &[]), Ok(vec![Ok(true), Ok(false)]));
         assert_eq!(check(&[true, false], &[1]), Ok(vec![Ok(true), Err("no".to_owned())]));
         assert_eq!(check(&[true], &[]), Err("the answer has 1 answers where 2 are due".to_owned()));
-        assert_eq!(check(&[true, false], &[2]), Err("the answer names record 2 of 2".to_owned()));
+        assert_eq!(check(&[true, false], &[2]), Err("the answer names place 2 of 2".to_owned()));
     }
 }

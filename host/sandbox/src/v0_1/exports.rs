@@ -5,9 +5,11 @@ use bulkhead_pipeline::ports::PluginError;
 use wasmtime::component::{Accessor, ComponentExportIndex, Instance, InstancePre, TypedFunc};
 use wasmtime::{Store, bail, format_err};
 
-use super::bindings::exports::bulkhead::connect::{connector, manifest, predicate, sink_task, source_task, transform};
+use super::bindings::exports::bulkhead::connect::{
+    connector, converter, manifest, predicate, sink_task, source_task, transform,
+};
 use super::convert::answer;
-use super::lower::Records;
+use super::lower::{Records, ValueBatch};
 use super::put::{PutAnswer, PutBatch};
 use super::wit::types;
 use super::{PACKAGE, VERSION};
@@ -23,6 +25,7 @@ pub(crate) enum Role {
     Sink,
     Transform,
     Predicate,
+    Converter,
 }
 
 /// Where a component's functions are; looked up once for each component.
@@ -33,6 +36,7 @@ pub(crate) struct Indices {
     sink: Option<SinkIndices>,
     transform: Option<TransformIndices>,
     predicate: Option<PredicateIndices>,
+    converter: Option<ConverterIndices>,
 }
 
 struct SinkIndices {
@@ -50,6 +54,12 @@ struct PredicateIndices {
     test: ComponentExportIndex,
 }
 
+struct ConverterIndices {
+    guest: converter::GuestIndices,
+    from_connect: ComponentExportIndex,
+    to_connect: ComponentExportIndex,
+}
+
 /// The functions of one instance.
 pub(crate) enum Exports {
     Manifest(manifest::Guest),
@@ -58,6 +68,7 @@ pub(crate) enum Exports {
     Sink(Sink),
     Transform(Transform),
     Predicate(Predicate),
+    Converter(Converter),
 }
 
 pub(crate) struct Sink {
@@ -69,15 +80,26 @@ pub(crate) struct Sink {
 /// As [`Sink`], with functions that are given a batch.
 pub(crate) struct Transform {
     pub(crate) guest: transform::Guest,
-    pub(crate) apply: TypedFunc<BatchAndOffsets, (Result<transform::Transformed, types::Error>,)>,
+    pub(crate) apply: Function<BatchAndOffsets, transform::Transformed>,
 }
 
 pub(crate) struct Predicate {
     pub(crate) guest: predicate::Guest,
-    pub(crate) test: TypedFunc<BatchAndOffsets, (Result<predicate::Tested, types::Error>,)>,
+    pub(crate) test: Function<BatchAndOffsets, predicate::Tested>,
 }
 
-type BatchAndOffsets = (Records, Vec<i64>);
+pub(crate) struct Converter {
+    pub(crate) guest: converter::Guest,
+    pub(crate) from_connect: ItemFunction,
+    pub(crate) to_connect: ItemFunction,
+}
+
+/// Takes `P`, and answers with `A` or an error.
+pub(crate) type Function<P, A> = TypedFunc<P, (Result<A, types::Error>,)>;
+
+pub(crate) type BatchAndOffsets = (Records, Vec<i64>);
+
+pub(crate) type ItemFunction = Function<(ValueBatch,), converter::Converted>;
 
 impl Indices {
     pub(crate) fn of(pre: &InstancePre<Tenant>) -> wasmtime::Result<Self> {
@@ -108,6 +130,13 @@ impl Indices {
                 test: function(interface, "test")?,
             })
         });
+        let converter = has("converter").map(|interface| {
+            Ok::<_, wasmtime::Error>(ConverterIndices {
+                guest: converter::GuestIndices::new(pre)?,
+                from_connect: function(interface, "from-connect")?,
+                to_connect: function(interface, "to-connect")?,
+            })
+        });
         Ok(Self {
             manifest: manifest::GuestIndices::new(pre)?,
             connector: has("connector").map(|_| connector::GuestIndices::new(pre)).transpose()?,
@@ -115,6 +144,7 @@ impl Indices {
             sink: sink.transpose()?,
             transform: transform.transpose()?,
             predicate: predicate.transpose()?,
+            converter: converter.transpose()?,
         })
     }
 
@@ -126,7 +156,7 @@ impl Indices {
             PluginKind::Sink => (self.sink.is_some(), "sink task"),
             PluginKind::Transformation => (self.transform.is_some(), "transform"),
             PluginKind::Predicate => (self.predicate.is_some(), "predicate"),
-            PluginKind::Converter | PluginKind::HeaderConverter => (false, "converter that this worker could run"),
+            PluginKind::Converter | PluginKind::HeaderConverter => (self.converter.is_some(), "converter"),
         };
         (!there).then_some(interface)
     }
@@ -143,6 +173,7 @@ impl Indices {
             Role::Sink => load(&self.sink, |found| found.load(store, instance).map(Exports::Sink))?,
             Role::Transform => load(&self.transform, |found| found.load(store, instance).map(Exports::Transform))?,
             Role::Predicate => load(&self.predicate, |found| found.load(store, instance).map(Exports::Predicate))?,
+            Role::Converter => load(&self.converter, |found| found.load(store, instance).map(Exports::Converter))?,
         };
         exports.ok_or_else(|| format_err!("the component exports nothing for the role {role:?}"))
     }
@@ -153,6 +184,7 @@ impl Indices {
         load(&self.sink, |found| found.load(&mut *store, instance))?;
         load(&self.transform, |found| found.load(&mut *store, instance))?;
         load(&self.predicate, |found| found.load(&mut *store, instance))?;
+        load(&self.converter, |found| found.load(&mut *store, instance))?;
         Ok(())
     }
 }
@@ -178,6 +210,16 @@ impl PredicateIndices {
     fn load(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<Predicate> {
         let guest = self.guest.load(&mut *store, instance)?;
         Ok(Predicate { guest, test: instance.get_typed_func(store, self.test)? })
+    }
+}
+
+impl ConverterIndices {
+    fn load(&self, store: &mut Store<Tenant>, instance: &Instance) -> wasmtime::Result<Converter> {
+        Ok(Converter {
+            guest: self.guest.load(&mut *store, instance)?,
+            from_connect: instance.get_typed_func(&mut *store, self.from_connect)?,
+            to_connect: instance.get_typed_func(store, self.to_connect)?,
+        })
     }
 }
 
@@ -212,10 +254,15 @@ impl Exports {
         Ok(predicate)
     }
 
+    pub(crate) fn converter(&self) -> wasmtime::Result<&Converter> {
+        let Self::Converter(converter) = self else { bail!("the instance is no converter") };
+        Ok(converter)
+    }
+
     /// Calls the guest's `stop`, if it has one in this role.
     pub(crate) async fn stop(&self, accessor: &Accessor<Tenant>) -> wasmtime::Result<Result<(), PluginError>> {
         let said = match self {
-            Self::Manifest(_) | Self::Transform(_) | Self::Predicate(_) => Ok(()),
+            Self::Manifest(_) | Self::Transform(_) | Self::Predicate(_) | Self::Converter(_) => Ok(()),
             Self::Connector(guest) => guest.call_stop(accessor).await?,
             Self::Source(guest) => guest.call_stop(accessor).await?,
             Self::Sink(sink) => sink.guest.call_stop(accessor).await?,

@@ -1,9 +1,9 @@
-//! `record-batch`, written so that it is lowered into the guest's memory straight from a batch: the buffer
-//! is shared, texts are shared, columns are copied once.
+//! `record-batch` and `value-batch`, written so that they are lowered into the guest's memory straight from a batch:
+//! the buffer is shared, texts are shared, columns are copied once.
 
 use std::sync::Arc;
 
-use bulkhead_pipeline::batch::{Batch, Values};
+use bulkhead_pipeline::batch::{Batch, Items, Values};
 use bytes::Bytes;
 use wasmtime::component::{ComponentType, Lower};
 
@@ -28,6 +28,22 @@ pub(crate) struct Records {
     #[component(name = "header-key")]
     header_key: Vec<u32>,
     headers: Column,
+    data: Bytes,
+}
+
+/// `value-batch`, field by field.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct ValueBatch {
+    count: u32,
+    topics: Vec<Arc<str>>,
+    schemas: Vec<types::SchemaDef>,
+    topic: Vec<u32>,
+    #[component(name = "header-keys")]
+    header_keys: Vec<Arc<str>>,
+    #[component(name = "header-key")]
+    header_key: Vec<u32>,
+    items: Column,
     data: Bytes,
 }
 
@@ -63,6 +79,21 @@ impl Records {
             headers: Column::lower(&batch.headers, &numbering),
             schemas: numbering.unseen,
             data: batch.data.clone(),
+        }
+    }
+}
+
+impl ValueBatch {
+    pub(super) fn lower(items: &Items, numbering: Numbering) -> Self {
+        Self {
+            count: items.column.count as u32,
+            topics: items.topics.clone(),
+            topic: items.topic.clone(),
+            header_keys: items.header_keys.clone(),
+            header_key: items.header_key.clone(),
+            items: Column::lower(&items.column.values, &numbering),
+            schemas: numbering.unseen,
+            data: items.column.data.clone(),
         }
     }
 }

@@ -8,14 +8,12 @@ use bulkhead_model::plugin::PluginDesc;
 use bulkhead_pipeline::batch::SourceBatch;
 use bulkhead_pipeline::ports::{PluginError, PollLimits, SourceDelivery, SourceTask};
 use wasmtime::AsContextMut;
-use wasmtime::component::Accessor;
 
+use super::batch;
 use super::bindings::exports::bulkhead::connect::source_task;
-use super::convert::{answer, config as guest_config};
-use super::{batch, convert};
+use super::convert::{answer, at_fault, config as guest_config};
 use crate::instance::{Handle, Op};
 use crate::sandbox::Limits;
-use crate::tenant::Tenant;
 
 /// What a batch may weigh beyond its keys, values and offsets: the columns of numbers and the pools.
 const COLUMN_BYTES: usize = 64 << 20;
@@ -69,10 +67,11 @@ impl SourceTask for SandboxedSource {
                 let guest = exports.source()?;
                 let polled =
                     guest.call_poll(accessor, limits.max_wait_ms, limits.max_records, limits.max_bytes).await?;
-                Ok(match answer(polled) {
-                    Ok(batch) => take(accessor, batch, max_bytes),
-                    Err(error) => Err(error),
-                })
+                Ok(answer(polled).and_then(|batch| {
+                    let taken =
+                        accessor.with(|mut store| batch::source_batch(batch, max_bytes, &mut store.get().schemas));
+                    taken.map_err(|refused| at_fault(refused.to_string()))
+                }))
             })
         });
         polled.await?
@@ -100,14 +99,4 @@ impl SourceTask for SandboxedSource {
     async fn stop(&self) -> Result<(), PluginError> {
         self.handle.stop().await
     }
-}
-
-/// Checks a batch and takes it over, with the schemas that the guest has by now.
-fn take(
-    accessor: &Accessor<Tenant>,
-    mut batch: source_task::SourceBatch,
-    max_bytes: usize,
-) -> Result<SourceBatch, PluginError> {
-    let schemas = batch::schemas(accessor, &mut batch.records)?;
-    batch::source_batch(batch, schemas, max_bytes).map_err(|refused| convert::at_fault(refused.to_string()))
 }

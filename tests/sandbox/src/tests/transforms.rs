@@ -116,9 +116,9 @@ async fn an_answer_that_makes_no_sense_fails_the_call() {
     let bench = Bench::open(&["bulkhead_test_guests"], &[]).await;
     for (mode, told) in [
         ("too-many", "the answer has 2 records where 1 are due"),
-        ("twice", "the answer names record 0 twice, or after a later one"),
-        ("beyond", "the answer names record 1 of 1"),
-        ("two-fates", "the answer names record 0 twice, or after a later one"),
+        ("twice", "the answer names place 0 twice, or after a later one"),
+        ("beyond", "the answer names place 1 of 1"),
+        ("two-fates", "the answer names place 0 twice, or after a later one"),
         ("length-past-data", "the lengths add up to 400 bytes, the buffer has 6"),
         ("unknown-schema", "column `values` refers to entry 999 of a pool of 0"),
         ("fail", "record 0 of the batch"),
@@ -129,7 +129,7 @@ async fn an_answer_that_makes_no_sense_fails_the_call() {
         assert!(error.to_string().contains(told), "{mode}: {error}");
     }
     for (mode, told) in
-        [("too-few", "the answer has 0 answers where 1 are due"), ("beyond", "the answer names record 7 of 1")]
+        [("too-few", "the answer has 0 answers where 1 are due"), ("beyond", "the answer names place 7 of 1")]
     {
         let error = predicate(&bench, mode).await.unwrap().test(texts(&["a"]), vec![]).await.unwrap_err();
         assert!(error.to_string().contains(told), "{mode}: {error}");
