@@ -1,50 +1,18 @@
-//! A plugin's transform and predicate on the way from a source to a topic, and from the topic to a sink.
-
-#![allow(clippy::unwrap_used)]
+//! Transforms and predicates.
 
 use std::fs;
-use std::time::Duration;
 
-use bulkhead_e2e::{Kafka, Setup, Worker, eventually};
+use bulkhead_e2e::eventually;
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_secs(60);
-const STRING: &str = "org.apache.kafka.connect.storage.StringConverter";
+use crate::{Case, SOON};
+
 const REDACT: &str = "io.bulkhead.transforms.Redact";
 const MENTIONS: &str = "io.bulkhead.predicates.Mentions";
 
-struct Case {
-    worker: Worker,
-    folder: tempfile::TempDir,
-}
-
-impl Case {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap();
-        let mut setup = Setup::new(Kafka::Embedded, &path).unwrap();
-        setup.topics.push("t".to_owned());
-        Self { worker: setup.start().unwrap(), folder }
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.folder.path().canonicalize().unwrap().join(name).to_str().unwrap().to_owned()
-    }
-
-    /// A file source or sink around topic `t`, with transforms.
-    fn create(&self, class: &str, file: &str, more: &[(&str, &str)]) {
-        let topics = if class == "FileStreamSource" { "topic" } else { "topics" };
-        let file = self.file(file);
-        let mut config =
-            vec![("connector.class", class), (topics, "t"), ("file", file.as_str()), ("value.converter", STRING)];
-        config.extend_from_slice(more);
-        self.worker.rest.create(&class.to_lowercase(), &config).unwrap();
-    }
-}
-
 #[test]
 fn records_are_redacted_on_both_sides_where_the_predicate_says_so() {
-    let case = Case::start();
+    let case = Case::start(&[]);
     fs::write(case.file("in.txt"), "card 1111 of A\nbox 2222 of B\ncard 3333 of C\n").unwrap();
     case.create(
         "FileStreamSource",
@@ -84,20 +52,15 @@ fn records_are_redacted_on_both_sides_where_the_predicate_says_so() {
     assert_eq!(text, "card *** of A.\nbox 2222 of B.\ncard *** of C.\n");
 
     // Each is in a sandbox of its own, until its task is gone.
-    let parts = |connector: &str| {
-        let sandbox = case.worker.rest.must("GET", &format!("/connectors/{connector}/sandbox"), None).unwrap();
-        let parts = sandbox["tasks"][0]["parts"].as_array().cloned().unwrap_or_default();
-        parts.iter().map(|part| format!("{} {} {}", part["kind"], part["alias"], part["plugin"])).collect::<Vec<_>>()
-    };
     let mask = format!(r#""transform" "mask" "{REDACT}""#);
     let cards = format!(r#""predicate" "cards" "{MENTIONS}""#);
-    assert_eq!(parts("filestreamsource"), [mask.clone(), cards]);
-    assert_eq!(parts("filestreamsink"), [mask]);
+    assert_eq!(case.parts("filestreamsource"), [mask.clone(), cards]);
+    assert_eq!(case.parts("filestreamsink"), [mask]);
 }
 
 #[test]
 fn a_transform_of_a_plugin_is_listed_and_validated_like_any_other() {
-    let case = Case::start();
+    let case = Case::start(&[]);
     let (status, plugins) = case.worker.rest.ask("GET", "/connector-plugins?connectorsOnly=false", None).unwrap();
     assert_eq!(status, 200);
     for (class, kind) in [(REDACT, "transformation"), (MENTIONS, "predicate")] {
@@ -122,7 +85,7 @@ fn a_transform_of_a_plugin_is_listed_and_validated_like_any_other() {
 
 #[test]
 fn a_transform_that_cannot_be_configured_fails_the_task_with_its_name() {
-    let case = Case::start();
+    let case = Case::start(&[]);
     fs::write(case.file("in.txt"), "a\n").unwrap();
     let more = [("transforms", "mask"), ("transforms.mask.type", REDACT), ("transforms.mask.pattern", "(")];
     case.create("FileStreamSource", "in.txt", &more);
