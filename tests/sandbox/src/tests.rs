@@ -1,4 +1,5 @@
 mod catalog;
+mod converters;
 mod grants;
 mod hostile;
 mod neighbours;
