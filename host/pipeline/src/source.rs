@@ -32,7 +32,8 @@ pub struct SourceSettings {
     pub flush_interval: Duration,
     /// `offset.flush.timeout.ms`: how long one commit, and the wait for acknowledgements at the end, may take.
     pub flush_timeout: Duration,
-    /// Polling stops while more records than this are unacknowledged.
+    /// Polling stops while more records than this are unacknowledged. Each takes some 200 bytes beside its own in the
+    /// producer's queue, which small records fill long before `max_outstanding_bytes` if the broker is slow.
     pub max_outstanding_records: usize,
     /// Polling stops while unacknowledged records weigh more than this.
     pub max_outstanding_bytes: usize,
@@ -44,7 +45,7 @@ impl Default for SourceSettings {
         Self {
             flush_interval: Duration::from_secs(60),
             flush_timeout: Duration::from_secs(5),
-            max_outstanding_records: 100_000,
+            max_outstanding_records: 30_000,
             max_outstanding_bytes: 32 << 20,
             poll: PollLimits { max_wait_ms: 1_000, max_records: 10_000, max_bytes: 32 << 20 },
         }

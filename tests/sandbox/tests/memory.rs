@@ -1,6 +1,8 @@
 //! What dropped instances leave behind. A process of its own: it looks at the memory of the whole process,
 //! where no other test may be at work.
 
+#![allow(clippy::unwrap_used)]
+
 use bulkhead_pipeline::ports::SourceTask;
 use bulkhead_sandbox_tests::{Bench, POLL};
 

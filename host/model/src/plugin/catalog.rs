@@ -36,10 +36,10 @@ pub struct NoSuchVersion {
 }
 
 impl Unresolved {
-    /// For people: why a name leads to no plugin of this kind.
-    pub fn explain(&self, kind: PluginKind, name: &str) -> String {
+    /// For people: why a name doesn't lead to what was looked for, e.g. a kind of plugin.
+    pub fn explain(&self, what: impl fmt::Display, name: &str) -> String {
         match self {
-            Self::Unknown => format!("no {kind} of the class `{name}` is installed"),
+            Self::Unknown => format!("no {what} of the class `{name}` is installed"),
             Self::Ambiguous(classes) => format!("`{name}` may be any of {}", classes.join(", ")),
             Self::NoSuchVersion(other) => format!("`{name}`: {other}"),
         }

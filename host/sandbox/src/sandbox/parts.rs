@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bulkhead_model::plugin::{PluginKind, Unresolved};
+use bulkhead_model::plugin::PluginKind;
 use bulkhead_model::{Instance, RawConfig, TaskId};
 use bulkhead_pipeline::ports::{Aliased, ConverterTask, PluginError, PredicateTask, TransformTask};
 use bulkhead_pipeline::{convert, transform};
@@ -98,11 +98,7 @@ impl Sandbox {
         let found = self.installed.catalog().class_of(name, &[kind], part.config.get(VERSION));
         found.map_err(|unresolved| PluginError::Config {
             key: Some(slot.class_key(part)),
-            message: match unresolved {
-                Unresolved::Unknown => format!("no {kind} of the class `{name}` is installed"),
-                Unresolved::Ambiguous(classes) => format!("`{name}` may be any of {}", classes.join(", ")),
-                Unresolved::NoSuchVersion(other) => format!("`{name}`: {other}"),
-            },
+            message: unresolved.explain(kind, name),
         })
     }
 

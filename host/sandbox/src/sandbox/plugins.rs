@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bulkhead_model::config::ConfigValue;
-use bulkhead_model::plugin::{CONNECTOR_VERSION, CONNECTORS, PluginCatalog, PluginDesc, Unresolved};
+use bulkhead_model::plugin::{CONNECTOR_VERSION, CONNECTORS, PluginCatalog, PluginDesc};
 use bulkhead_model::{ConnectorName, Instance, RawConfig, TaskId};
 use bulkhead_pipeline::convert;
 use bulkhead_pipeline::ports::{Aliased, ConverterTask, PluginError, Plugins, PredicateTask, TransformTask};
@@ -110,11 +110,7 @@ impl Sandbox {
             return Err(refused("is required".to_owned()));
         };
         let found = self.installed.catalog().class_of(name, &CONNECTORS, config.get(CONNECTOR_VERSION));
-        found.map_err(|unresolved| match unresolved {
-            Unresolved::Unknown => refused(format!("no plugin of the class `{name}` is installed")),
-            Unresolved::Ambiguous(classes) => refused(format!("`{name}` may be any of {}", classes.join(", "))),
-            Unresolved::NoSuchVersion(other) => refused(format!("`{name}`: {other}")),
-        })
+        found.map_err(|unresolved| refused(unresolved.explain("plugin", name)))
     }
 
     fn grant(&self, class: &Class, config: &RawConfig) -> Result<Grant, Vec<Refusal>> {
