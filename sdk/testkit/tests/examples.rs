@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bulkhead_testkit::{Failure, Kit};
+use bulkhead_model::value::Value;
+use bulkhead_testkit::{Failure, Kit, Role, SchemaAndValue};
 
 fn component(file: &str) -> PathBuf {
     let plugins = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/plugins");
@@ -99,4 +100,40 @@ fn a_transform_masks_what_its_predicate_finds() {
     assert_eq!(mentions.test_texts(&texts).unwrap(), [Ok(true), Ok(false)]);
     let refused = kit.transform([("type", "Redact"), ("pattern", "(")]).err().unwrap();
     assert!(refused.to_string().contains("pattern"), "{refused}");
+}
+
+#[test]
+fn values_go_to_cbor_and_come_back() {
+    let kit = Kit::open(component("cbor_converter.wasm")).unwrap();
+    let schemaless = |value| SchemaAndValue { schema: None, value };
+    let values = [
+        schemaless(Value::string("a")),
+        schemaless(Value::Null),
+        schemaless(Value::Array(vec![Value::Int64(7), Value::Boolean(true)])),
+    ];
+    for (role, key) in [(Role::Value, "value.converter"), (Role::Header, "header.converter")] {
+        let mut run = kit.converter(role, [(key, "io.bulkhead.converters.CborConverter")]).unwrap();
+        for _ in 0..2 {
+            let bytes: Vec<_> = run.from_connect(&values).unwrap().into_iter().map(Result::unwrap).collect();
+            assert_eq!(bytes, [Some(b"\x61a".to_vec()), None, Some(b"\x82\x07\xf5".to_vec())]);
+            let items: Vec<_> = bytes.iter().map(Option::as_deref).collect();
+            let back: Vec<_> = run.to_connect(&items).unwrap().into_iter().map(Result::unwrap).collect();
+            assert_eq!(back, values);
+        }
+    }
+}
+
+#[test]
+fn a_converter_says_which_item_is_bad() {
+    let kit = Kit::open(component("cbor_converter.wasm")).unwrap();
+    let config = [("key.converter", "CborConverter"), ("key.converter.omit.nulls", "true")];
+    let mut run = kit.converter(Role::Key, config).unwrap();
+    let [good, bad, null] = &run.to_connect(&[Some(b"\x01"), Some(b"\x61\xff"), None]).unwrap()[..] else { panic!() };
+    assert_eq!(good.as_ref().unwrap().value, Value::Int64(1));
+    assert!(bad.as_ref().unwrap_err().contains("utf-8"), "{bad:?}");
+    assert_eq!(null.as_ref().unwrap().value, Value::Null);
+
+    assert!(matches!(kit.converter(Role::Value, config), Err(Failure::NoConverter("value.converter"))));
+    let refused = kit.converter(Role::Key, [config[0], ("key.converter.omit.nulls", "maybe")]).err().unwrap();
+    assert!(refused.to_string().contains("omit.nulls"), "{refused}");
 }
