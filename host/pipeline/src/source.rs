@@ -45,9 +45,9 @@ impl Default for SourceSettings {
         Self {
             flush_interval: Duration::from_secs(60),
             flush_timeout: Duration::from_secs(5),
-            max_outstanding_records: 30_000,
+            max_outstanding_records: 20_000,
             max_outstanding_bytes: 32 << 20,
-            poll: PollLimits { max_wait_ms: 1_000, max_records: 10_000, max_bytes: 32 << 20 },
+            poll: PollLimits { max_wait_ms: 1_000, max_records: 5_000, max_bytes: 32 << 20 },
         }
     }
 }

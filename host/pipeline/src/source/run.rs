@@ -94,7 +94,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 self.commit(progress).await?;
                 next_commit = Instant::now() + self.settings.flush_interval;
             }
-            if poll.is_none() && self.has_room(progress) {
+            if poll.is_none() && self.has_room(progress, None) {
                 poll = Some(self.spawn_poll());
             }
             let finished = async {
@@ -117,7 +117,7 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
                 continue;
             };
             // The guest works on its next batch while this one is sent.
-            if self.has_room(progress) && *self.wanted.borrow() == Wanted::Running {
+            if self.has_room(progress, Some(&batch)) && *self.wanted.borrow() == Wanted::Running {
                 poll = Some(self.spawn_poll());
             }
             self.send_batch(progress, &batch).await?;
@@ -129,9 +129,11 @@ impl<T: SourceTask, P: Producer, O: Observer> SourceLoop<T, P, O> {
         AbortOnDropHandle::new(tokio::spawn(async move { task.poll(limits).await }))
     }
 
-    fn has_room(&self, progress: &Progress) -> bool {
-        progress.submitted.unsettled() < self.settings.max_outstanding_records
-            && progress.submitted.unsettled_bytes() < self.settings.max_outstanding_bytes
+    /// Whether the producer may be given more than a batch that is about to be sent.
+    fn has_room(&self, progress: &Progress, batch: Option<&SourceBatch>) -> bool {
+        let (records, bytes) = batch.map_or((0, 0), |batch| (batch.records.count, batch.records.data.len()));
+        progress.submitted.unsettled() + records < self.settings.max_outstanding_records
+            && progress.submitted.unsettled_bytes() + bytes < self.settings.max_outstanding_bytes
             && progress.submitted.len() < MAX_SUBMITTED
     }
 
