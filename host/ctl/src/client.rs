@@ -130,6 +130,11 @@ impl Client {
                 let request = request.header(header::CONTENT_TYPE, media_type).body(body);
                 request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
             }
+            // No body would be sent as one in chunks, of which there are none.
+            None if matches!(*method, Method::PUT | Method::POST) => {
+                let request = request.body(&[][..]);
+                request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
+            }
             None => request.body(()).map_err(ureq::Error::from).and_then(|request| self.agent.run(request)),
         };
         answer.map_err(|source| self.unreachable(source))
@@ -238,6 +243,17 @@ mod tests {
         let answer = worker.run("list --url http://127.0.0.1:1");
         assert!(answer.starts_with("error: the worker at http://127.0.0.1:1 can't be asked: "), "{answer}");
         assert_eq!(worker.run("list --url https://w"), "error: https://w: https isn't supported yet\n2");
+    }
+
+    #[test]
+    fn a_request_without_a_body_is_sent_whole() {
+        let worker = Worker::start([Reply::new(202, ""), Reply::new(204, "")]);
+        worker.run("pause a");
+        worker.run("delete a");
+        let heads = worker.heads();
+        assert!(heads.len() == 2 && heads[1].starts_with("DELETE "), "{heads:?}");
+        assert!(heads[0].starts_with("PUT ") && heads[0].to_lowercase().contains("content-length: 0\r\n"), "{heads:?}");
+        assert!(heads.iter().all(|head| !head.to_lowercase().contains("transfer-encoding")), "{heads:?}");
     }
 
     #[test]
