@@ -85,8 +85,9 @@ impl Catalog {
         let left_out = |reason| Fault::LeftOut { class: plugin.name.clone(), reason };
         let needs = v0_1::needs(&plugin.needs, component.initial_memory).map_err(left_out)?;
         let desc = Arc::new(desc(plugin, config));
-        if BUILTIN.contains(&(desc.kind, desc.class.clone())) {
-            return Err(left_out("it is built in and can't be replaced".to_owned()));
+        let is_taken = |name: &&String| BUILTIN.contains(&(desc.kind, (*name).clone()));
+        if let Some(name) = desc.aliases.iter().chain([&desc.class]).find(is_taken) {
+            return Err(left_out(format!("`{name}` is built in and can't be replaced")));
         }
         if let Some(missing) = component.indices.missing(desc.kind) {
             return Err(left_out(format!("the component exports no {missing}")));
@@ -165,11 +166,11 @@ mod tests {
         }
     }
 
-    fn catalog(plugins: &[(PluginType, &str)]) -> Catalog {
+    fn catalog(plugins: impl IntoIterator<Item = manifest::Plugin>) -> Catalog {
         let engine = engine::open(1).unwrap();
         let component = Component::new(&engine, wat::parse_str(COMPONENT).unwrap()).unwrap();
         let pre = Linker::new(&engine).instantiate_pre(&component).unwrap();
-        let plugins = plugins.iter().map(|(kind, name)| (plugin(*kind, name), Vec::new()));
+        let plugins = plugins.into_iter().map(|plugin| (plugin, Vec::new()));
         let component = Plugins {
             path: "a.wasm".into(),
             digest: String::new(),
@@ -184,28 +185,36 @@ mod tests {
 
     #[test]
     fn a_class_is_listed_if_the_component_can_be_what_it_says_and_the_worker_does_not_bring_it() {
-        let catalog = catalog(&[
+        let json = "org.apache.kafka.connect.json.JsonConverter";
+        let filter = "org.apache.kafka.connect.transforms.Filter";
+        let tombstone = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone";
+        let alias = manifest::Plugin { aliases: vec![json.to_owned()], ..plugin(PluginType::Converter, "b.Converter") };
+        let classes = [
             (PluginType::Converter, "a.Converter"),
             (PluginType::HeaderConverter, "a.Converter"),
             (PluginType::Predicate, "a.Predicate"),
-            (PluginType::Converter, "org.apache.kafka.connect.json.JsonConverter"),
+            (PluginType::Converter, json),
             (PluginType::HeaderConverter, "io.confluent.connect.avro.AvroConverter"),
-            (PluginType::Transformation, "org.apache.kafka.connect.transforms.Filter"),
-            (PluginType::Predicate, "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"),
-        ]);
+            (PluginType::Transformation, filter),
+            (PluginType::Predicate, tombstone),
+        ];
+        let catalog = catalog(classes.map(|(kind, name)| plugin(kind, name)).into_iter().chain([alias]));
         let listed: Vec<_> = catalog.listed.iter().map(|plugin| format!("{} {}", plugin.kind, plugin.class)).collect();
         // Confluent's is a converter of keys and values alone.
         let avro = "header_converter io.confluent.connect.avro.AvroConverter";
         assert_eq!(listed, ["converter a.Converter", "header_converter a.Converter", avro]);
         let broken: Vec<_> = catalog.broken().map(|file| file.reason).collect();
-        let built_in = |class: &str| format!("class `{class}` is left out: it is built in and can't be replaced");
+        let built_in = |class: &str, name: &str| {
+            format!("class `{class}` is left out: `{name}` is built in and can't be replaced")
+        };
         assert_eq!(
             broken,
             [
                 "class `a.Predicate` is left out: the component exports no predicate".to_owned(),
-                built_in("org.apache.kafka.connect.json.JsonConverter"),
-                built_in("org.apache.kafka.connect.transforms.Filter"),
-                built_in("org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"),
+                built_in(json, json),
+                built_in(filter, filter),
+                built_in(tombstone, tombstone),
+                built_in("b.Converter", json),
             ]
         );
     }
