@@ -125,16 +125,16 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
-        let answer = match body {
+        let body = match body {
             Some((media_type, body)) => {
-                let request = request.header(header::CONTENT_TYPE, media_type).body(body);
-                request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
+                request = request.header(header::CONTENT_TYPE, media_type);
+                Some(body)
             }
             // No body would be sent as one in chunks, of which there are none.
-            None if matches!(*method, Method::PUT | Method::POST) => {
-                let request = request.body(&[][..]);
-                request.map_err(ureq::Error::from).and_then(|request| self.agent.run(request))
-            }
+            None => matches!(*method, Method::PUT | Method::POST).then_some(&[][..]),
+        };
+        let answer = match body {
+            Some(body) => request.body(body).map_err(ureq::Error::from).and_then(|request| self.agent.run(request)),
             None => request.body(()).map_err(ureq::Error::from).and_then(|request| self.agent.run(request)),
         };
         answer.map_err(|source| self.unreachable(source))

@@ -8,7 +8,7 @@ use bulkhead_model::value::{Schema, Value};
 use bulkhead_model::{RawConfig, TaskId};
 
 use crate::batch::{Encoding, Item};
-use crate::guest::OpenError;
+use crate::guest::{Name, OpenError};
 use crate::ports::{Aliased, Plugins, SchemaRegistries};
 
 mod avro;
@@ -163,10 +163,10 @@ impl Converters {
         for role in Role::ALL {
             let plan = plan(role);
             if guest::is_guest(&plan.class, role, &catalog) {
-                let class = catalog.full_name(&plan.class, role.kind()).to_owned();
+                let name = Name::of(&plan, catalog.full_name(&plan.class, role.kind()).to_owned());
                 let made = plugins.converter(task, role, &plan, connector).await;
-                let task = made.map_err(|error| guest::failure(role, &class, error))?;
-                converters.guests.push(GuestConverter { role, class, task });
+                let task = made.map_err(|error| name.failed("converter", error))?;
+                converters.guests.push(GuestConverter { role, name, task });
             } else {
                 let made = create_with(&plan.class, &plan.config, role, registries)?;
                 *match role {

@@ -1,7 +1,25 @@
 //! Transforms, predicates and converters of plugins: each runs beside its task, in an instance of its own.
 
 use crate::convert::ConvertError;
-use crate::ports::PluginError;
+use crate::ports::{Aliased, PluginError};
+
+/// The alias of a transform, predicate or converter, and the full name of its class.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) alias: String,
+    pub(crate) class: String,
+}
+
+impl Name {
+    pub(crate) fn of(plan: &Aliased, class: String) -> Self {
+        Self { alias: plan.alias.clone(), class }
+    }
+
+    pub(crate) fn failed(&self, what: &'static str, error: PluginError) -> GuestFailure {
+        let Self { alias, class } = self.clone();
+        GuestFailure { what, alias, class, error }
+    }
+}
 
 /// A guest failed, and not because of one record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

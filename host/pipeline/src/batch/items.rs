@@ -45,15 +45,10 @@ impl Column {
     pub fn iter(&self) -> impl Iterator<Item = Item<'_>> {
         let mut start = 0;
         (0..self.count).map(move |index| {
-            let item = self.item(index, start);
+            let item = self.values.item(index, start, &self.schemas, &self.data);
             start += item.bytes.len();
             item
         })
-    }
-
-    /// The item at `index`, whose bytes begin at `start`.
-    pub(crate) fn item(&self, index: usize, start: usize) -> Item<'_> {
-        self.values.item(index, start, &self.schemas, &self.data)
     }
 }
 

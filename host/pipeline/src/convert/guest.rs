@@ -8,8 +8,8 @@ use bulkhead_model::plugin::PluginCatalog;
 
 use super::{ConvertError, Role, is_builtin};
 use crate::batch::{Batch, Column, Items, Values};
-use crate::guest::GuestFailure;
-use crate::ports::{Aliased, Converted, ConverterTask, PluginError};
+use crate::guest::{GuestFailure, Name};
+use crate::ports::{Aliased, Converted, ConverterTask};
 use crate::tolerance::{Fault, Stage};
 use crate::transform::passage::{Passage, Sent};
 
@@ -39,8 +39,7 @@ impl Aliased {
 #[derive(Clone)]
 pub struct GuestConverter {
     pub(super) role: Role,
-    /// The full name of its class.
-    pub(super) class: String,
+    pub(super) name: Name,
     pub(super) task: Arc<dyn ConverterTask>,
 }
 
@@ -65,7 +64,8 @@ impl GuestConverter {
     async fn convert(&self, passage: &mut Passage, way: Way) -> Result<(), GuestFailure> {
         let live = passage.live();
         let Sent { batch, from, .. } = passage.send(live);
-        let items = items(&batch, self.role, way);
+        let records = owners(&batch, self.role);
+        let items = items(&batch, self.role, way, &records);
         if items.column.count == 0 {
             return Ok(());
         }
@@ -73,9 +73,8 @@ impl GuestConverter {
             Way::FromConnect => self.task.from_connect(Arc::new(items)).await,
             Way::ToConnect => self.task.to_connect(Arc::new(items)).await,
         };
-        let Converted { column, failed } = answer.map_err(|error| failure(self.role, &self.class, error))?;
+        let Converted { column, failed } = answer.map_err(|error| self.name.failed("converter", error))?;
         passage.receive(&from, replace(&batch, self.role, &column), |error| self.fault(error));
-        let records = owners(&batch, self.role);
         for (item, message) in failed {
             passage.fail(from[records[item]], self.fault(ConvertError::Data(message)));
         }
@@ -88,12 +87,8 @@ impl GuestConverter {
             Role::Value => Stage::ValueConverter,
             Role::Header => Stage::HeaderConverter,
         };
-        Fault::of(stage, self.class.clone(), error)
+        Fault::of(stage, self.name.class.clone(), error)
     }
-}
-
-pub(super) fn failure(role: Role, class: &str, error: PluginError) -> GuestFailure {
-    GuestFailure { what: "converter", alias: role.key().to_owned(), class: class.to_owned(), error }
 }
 
 fn column(batch: &Batch, role: Role) -> &Values {
@@ -116,7 +111,7 @@ fn owners(batch: &Batch, role: Role) -> Vec<usize> {
 }
 
 /// What a converter gets of a batch. Bytes from Kafka have no schema, whatever stands for them in the batch.
-fn items(batch: &Batch, role: Role, way: Way) -> Items {
+fn items(batch: &Batch, role: Role, way: Way, owners: &[usize]) -> Items {
     let mut data = Vec::new();
     for record in batch.records() {
         match role {
@@ -125,7 +120,6 @@ fn items(batch: &Batch, role: Role, way: Way) -> Items {
             Role::Header => record.headers().for_each(|(_, item)| data.extend_from_slice(item.bytes)),
         }
     }
-    let owners = owners(batch, role);
     let topic = owners.iter().filter_map(|record| batch.topic.get(*record).copied()).collect();
     let mut values = column(batch, role).clone();
     let mut schemas = Arc::clone(&batch.schemas);
@@ -177,7 +171,7 @@ mod tests {
 
     use super::*;
     use crate::batch::Encoding;
-    use crate::ports::BoxFuture;
+    use crate::ports::{BoxFuture, PluginError};
     use crate::transform::passage::Outcome;
 
     /// Answers with what it was given, and keeps what it is asked.
@@ -231,7 +225,8 @@ mod tests {
     /// What becomes of the batch, and what the converter is asked.
     async fn converted(role: Role, way: Way, answer: Converted) -> (Vec<String>, Arc<Items>) {
         let fixed = Arc::new(Fixed(answer, Mutex::new(None)));
-        let guest = GuestConverter { role, class: "test.Fixed".to_owned(), task: fixed.clone() };
+        let name = Name { alias: role.key().to_owned(), class: "test.Fixed".to_owned() };
+        let guest = GuestConverter { role, name, task: fixed.clone() };
         let mut passage = Passage::new(Arc::new(batch()), Vec::new());
         guest.convert(&mut passage, way).await.unwrap();
         let shown = passage.outcomes().map(|outcome| match outcome {

@@ -6,8 +6,8 @@ use super::chain::{Chain, StageError};
 use super::passage::{Passage, Sent};
 use super::{Predicate, Transform};
 use crate::convert::ConvertError;
-use crate::guest::GuestFailure;
-use crate::ports::{Aliased, Fate, PluginError, PredicateTask, TransformTask, Transformed};
+use crate::guest::{GuestFailure, Name};
+use crate::ports::{Fate, PredicateTask, TransformTask, Transformed};
 use crate::tolerance::Fault;
 
 /// Works on a batch at a time, for a call into a sandbox has its price.
@@ -27,13 +27,6 @@ pub(super) struct MixedStage {
     pub(super) name: Name,
     pub(super) transform: Work,
     pub(super) guard: Option<Guard>,
-}
-
-/// The alias of a transform or predicate, and the full name of its class.
-#[derive(Clone, Debug)]
-pub(super) struct Name {
-    pub(super) alias: String,
-    pub(super) class: String,
 }
 
 pub(super) enum Work {
@@ -144,16 +137,5 @@ impl MixedStage {
     fn fault(&self, source: ConvertError) -> Fault {
         let Name { alias, class } = self.name.clone();
         Fault::transforming(StageError { transform: alias, class, source })
-    }
-}
-
-impl Name {
-    pub(super) fn of(plan: &Aliased, class: String) -> Self {
-        Self { alias: plan.alias.clone(), class }
-    }
-
-    pub(super) fn failed(&self, what: &'static str, error: PluginError) -> GuestFailure {
-        let Self { alias, class } = self.clone();
-        GuestFailure { what, alias, class, error }
     }
 }

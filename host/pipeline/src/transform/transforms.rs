@@ -7,12 +7,12 @@ use bulkhead_model::plugin::{PluginCatalog, PluginKind};
 use bulkhead_model::{RawConfig, TaskId};
 
 use super::chain::{Chain, Stage};
-use super::mixed::{Guard, MixedChain, MixedStage, Name, Segment, Test, Work};
+use super::mixed::{Guard, MixedChain, MixedStage, Segment, Test, Work};
 use super::passage::Passage;
 use super::plan::{self, GuardPlan, StagePlan};
 use super::registry::{full_name, is_predicate, is_transform, make_predicate, make_transform};
 use crate::convert::ConvertError;
-use crate::guest::{GuestFailure, OpenError};
+use crate::guest::{GuestFailure, Name, OpenError};
 use crate::ports::{Aliased, Plugins, PredicateTask};
 
 /// All that a configuration says of transforms and predicates.

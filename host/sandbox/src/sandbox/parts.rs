@@ -7,8 +7,8 @@ use bulkhead_model::{Instance, RawConfig, TaskId};
 use bulkhead_pipeline::ports::{Aliased, ConverterTask, PluginError, PredicateTask, TransformTask};
 use bulkhead_pipeline::{convert, transform};
 
+use super::Sandbox;
 use super::plugins::first;
-use super::{Sandbox, Start};
 use crate::catalog::Class;
 use crate::grant::{self, Grant, Refusal};
 use crate::stats::Part;
@@ -80,17 +80,9 @@ impl Sandbox {
         let class = self.part_class(slot, part)?;
         let grant = self.part_grant(&class, part, connector);
         let grant = grant.map_err(|refusals| first(&slot.prefix(part), refusals))?;
-        let limits = self.host.limits(&grant);
-        let start = Start {
-            pre: &class.component.pre,
-            indices: &class.component.indices,
-            role: slot.role(),
-            instance: Instance::Task(task.clone()),
-            part: Some(slot.part(part)),
-            class: &class.desc.class,
-            budget: limits.call(),
-        };
-        Ok((PartInstance::new(self.host.start(start, &grant)?, limits), class.desc.class.clone()))
+        let (instance, part) = (Instance::Task(task.clone()), Some(slot.part(part)));
+        let (handle, limits) = self.launch(&class, &grant, slot.role(), instance, part)?;
+        Ok((PartInstance::new(handle, limits), class.desc.class.clone()))
     }
 
     fn part_class(&self, slot: Slot, part: &Aliased) -> Result<Arc<Class>, PluginError> {

@@ -13,6 +13,7 @@ use super::{Limits, Sandbox, Start};
 use crate::catalog::Class;
 use crate::grant::{Grant, Refusal};
 use crate::instance::Handle;
+use crate::stats::Part;
 use crate::v0_1::{Role, SandboxedConnector, SandboxedSink, SandboxedSource};
 
 const CONNECTOR_CLASS: &str = "connector.class";
@@ -90,18 +91,30 @@ impl Sandbox {
     ) -> Result<(Handle, Limits, Arc<PluginDesc>), PluginError> {
         let class = self.class(config)?;
         let grant = self.grant(&class, config).map_err(|refusals| first("", refusals))?;
-        let limits = self.host.limits(&grant);
+        let (handle, limits) = self.launch(&class, &grant, role, instance, None)?;
+        Ok((handle, limits, Arc::clone(&class.desc)))
+    }
+
+    /// Brings an instance of a class to life, as a task's part if it is to be one.
+    pub(super) fn launch(
+        &self,
+        class: &Class,
+        grant: &Grant,
+        role: Role,
+        instance: Instance,
+        part: Option<Part>,
+    ) -> Result<(Handle, Limits), PluginError> {
+        let limits = self.host.limits(grant);
         let start = Start {
             pre: &class.component.pre,
             indices: &class.component.indices,
             role,
             instance,
-            part: None,
+            part,
             class: &class.desc.class,
             budget: limits.call(),
         };
-        let handle = self.host.start(start, &grant)?;
-        Ok((handle, limits, Arc::clone(&class.desc)))
+        Ok((self.host.start(start, grant)?, limits))
     }
 
     fn class(&self, config: &RawConfig) -> Result<Arc<Class>, PluginError> {

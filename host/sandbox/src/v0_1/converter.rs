@@ -118,22 +118,11 @@ fn for_kafka(converted: &Converted) -> Result<(), Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v0_1::wit::types::{SchemaDef, SchemaNode, SchemaType, Values};
+    use crate::v0_1::schema::tests::node;
+    use crate::v0_1::wit::types::{SchemaDef, SchemaType, Values};
 
     fn text_schema(id: u32) -> SchemaDef {
-        let node = SchemaNode {
-            kind: SchemaType::Text,
-            optional: false,
-            name: None,
-            version: None,
-            doc: None,
-            parameters: Vec::new(),
-            default_value: None,
-            key: None,
-            element: None,
-            fields: Vec::new(),
-        };
-        SchemaDef { id, nodes: vec![node] }
+        SchemaDef { id, nodes: vec![node(SchemaType::Text)] }
     }
 
     fn two_items() -> converter::Converted {

@@ -199,10 +199,10 @@ fn default(schema: &Arc<Schema>) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn node(kind: Kind) -> SchemaNode {
+    pub(in crate::v0_1) fn node(kind: Kind) -> SchemaNode {
         SchemaNode {
             kind,
             optional: false,
